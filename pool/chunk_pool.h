@@ -1,0 +1,112 @@
+// The bounded pool of strong bins that all memory of a table comes from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "strongbin/pool/size_class.h"
+#include "strongbin/stats/metrics.h"
+
+namespace strongbin {
+
+class ChunkPool;
+class ChunkSource;
+struct ChunkRecord;  // where the pool keeps what it knows of a chunk; never inside the chunk
+
+// What a chunk is for; statistics only.
+using ChunkKind = ChunkKindLabel;
+
+// A block of memory on loan from a pool: all `bytes` from `data` on are usable and hold anything.
+// A plain value; who holds it owes it to the pool exactly once. `data` is null in an empty chunk.
+// `data` is aligned to at least alignof(std::max_align_t).
+struct Chunk {
+  char* data = nullptr;
+  size_t bytes = 0;
+  ChunkRecord* record = nullptr;
+
+  explicit operator bool() const { return data != nullptr; }
+};
+
+enum class ChunkSourceKind : uint8_t {
+  kMmapSlab,  // chunks carved from 2 MiB mappings; what is dropped leaves the resident size at once
+  kMalloc,    // one malloc per chunk; allocation profilers see it, promises about resident size do not hold
+};
+
+struct PoolEvent {
+  enum class Type : uint8_t {
+    kRefused,        // the operating system refused `bytes`; a callback that frees memory makes the pool try once more
+    kPressureDrop,   // the pressure hook handed back `bytes`
+    kAdmissionDrop,  // chunks of `bytes` in all came back to a full pool and were given up
+  };
+  Type type;
+  size_t bytes;
+};
+
+struct ChunkPoolOptions {
+  // Bound on idle bytes. 0: pool off, every chunk is mapped fresh and given back on return.
+  size_t cap_bytes = size_t{64} << 20;
+  ChunkSourceKind source = ChunkSourceKind::kMmapSlab;
+  // Ask for huge pages (madvise) behind chunks of 256 KiB and more. kMmapSlab only.
+  bool huge_pages = true;
+  // Called after the fact, on the thread that caused it, never under a lock of the pool. It may call the pool, this hook's own
+  // pool included, destroy tables, and must not throw.
+  std::function<void(const PoolEvent&)> on_event;
+  // Test double for the memory behind the chunks; overrides `source`. Must outlive the pool.
+  ChunkSource* custom_source = nullptr;
+};
+
+// Keeps chunks of ten power-of-two classes for reuse, up to a cap on idle bytes.
+//
+// Owns: the memory behind its chunks. Chunks on loan belong to whoever took them; a pool must outlive them (the default pool
+// outlives everything).
+// Thread safety: all methods, from any thread, at any time. One mutex, held for a few pointer moves; system calls and callbacks
+// run outside it. Usable in the child after fork().
+// When memory is refused: Acquire gives up idle chunks of this pool and asks again, then tells `on_event` and asks a last time,
+// then returns an empty chunk and counts it. The cap never makes a request fail or wait.
+// Cost: a hit is a lock and a list pop; work is once per chunk, so a table that fills a 1 MiB chunk pays it once in thousands of
+// keys.
+class ChunkPool {
+ public:
+  explicit ChunkPool(const ChunkPoolOptions& options = {});
+  // Requires that no chunk is on loan. Gives all memory back to the operating system.
+  ~ChunkPool();
+  ChunkPool(const ChunkPool&) = delete;
+  ChunkPool& operator=(const ChunkPool&) = delete;
+
+  // The pool of the process: made on first use with the default options, never destroyed.
+  static ChunkPool& Default();
+
+  // The smallest chunk that holds `min_bytes` (at least one byte), or above the largest class an oversize block of exactly
+  // that size. Empty when the operating system refuses memory.
+  [[nodiscard]] Chunk Acquire(size_t min_bytes, ChunkKind kind);
+
+  // Gives chunks back to the pools that made them: kept while the cap allows, otherwise given up (an admission drop). Empty
+  // chunks are passed over. The caller must not touch a chunk afterwards; neither does the pool.
+  static void Release(std::span<const Chunk> chunks);
+  static void Release(const Chunk& chunk) { Release({&chunk, 1}); }
+
+  // Gives chunks back to the operating system: none of them enters a bin.
+  static void Drop(std::span<const Chunk> chunks);
+  static void Drop(const Chunk& chunk) { Drop({&chunk, 1}); }
+
+  // The pressure hook: empties the bins. Returns the bytes handed back; 0 when nothing is idle, when called from within itself,
+  // or when another thread is already at it. Chunks on loan are not touched.
+  size_t OnMemoryPressure();
+
+  // A consistent snapshot, taken under the pool's lock. At a quiet point, per class and in sum:
+  // gets = hits + misses, fresh_bytes - returned_bytes = idle_bytes + lent_bytes + slab_free_bytes.
+  PoolStats Stats() const;
+
+  size_t cap_bytes() const;
+  // Only so that two tables can be asked whether they share a pool; nullptr for an empty chunk.
+  static const ChunkPool* HomeOf(const Chunk& chunk);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace strongbin
