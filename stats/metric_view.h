@@ -18,7 +18,11 @@ struct MetricView {
 template <class Stats>
 std::vector<MetricView> ViewsOf(const Stats& stats) {
   std::vector<MetricView> views;
-  ForEachMetric([&](const MetricInfo& info, std::span<const uint64_t> values) { views.push_back({info, values}); }, stats);
+  ForEachMetric(
+      [&](const MetricInfo& info, std::span<const uint64_t> values) {
+        views.push_back({info, values});
+      },
+      stats);
   return views;
 }
 

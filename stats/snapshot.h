@@ -30,8 +30,8 @@ void ForEachMetric(Visit&& visit, First& first, Rest&... rest) {
   }
 }
 
-// The numbers of now, by value. They agree with each other only if the caller holds what their writers hold, or at a quiet
-// point; each of them alone is whole in any case.
+// The numbers of now, by value. They agree with each other only if the caller holds what their writers hold, or at a
+// quiet point; each of them alone is whole in any case.
 template <template <class> class Metrics>
 Metrics<uint64_t> Snapshot(const Metrics<Cell>& cells) {
   Metrics<uint64_t> result;
@@ -43,8 +43,8 @@ Metrics<uint64_t> Snapshot(const Metrics<Cell>& cells) {
   return result;
 }
 
-// What happened between two snapshots: counters are subtracted, gauges and maxima are those of `later`. A counter that went
-// back (the snapshots are of two pools, or in the wrong order) gives 0 and never wraps.
+// What happened between two snapshots: counters are subtracted, gauges and maxima are those of `later`. A counter that
+// went back (the snapshots are of two pools, or in the wrong order) gives 0 and never wraps.
 template <template <class> class Metrics>
 Metrics<uint64_t> Diff(const Metrics<uint64_t>& later, const Metrics<uint64_t>& earlier) {
   Metrics<uint64_t> result = later;
