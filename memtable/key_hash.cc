@@ -5,9 +5,6 @@
 
 #include <ctime>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 namespace strongbin {
 
 namespace {
@@ -25,15 +22,9 @@ uint64_t DrawSeed() {
 
 }  // namespace
 
-uint64_t HashKey(std::string_view key) {
+uint64_t ProcessHashSeed() {
   static const uint64_t seed = DrawSeed();
-  return XXH3_64bits_withSeed(key.data(), key.size(), seed);
-}
-
-uint32_t ChecksumEntry(std::string_view key, uint64_t tag, std::string_view value) {
-  const uint64_t over_key = XXH3_64bits_withSeed(key.data(), key.size(), tag);
-  const uint64_t over_all = XXH3_64bits_withSeed(value.data(), value.size(), over_key);
-  return static_cast<uint32_t>(over_all ^ (over_all >> 32));
+  return seed;
 }
 
 }  // namespace strongbin

@@ -44,77 +44,77 @@ bool LookupIndex<Face>::Enlarge(DirectoryEntry& entry, uint32_t hash31) {
   Line* lines = NewLines(old.line_count() * 2);
   if (lines == nullptr) return false;
   const SegmentRef larger(lines, old.line_bits() + 1, old.depth());
-  uint64_t passed_slots = 0;
   for (uint32_t i = 0; i < old.line_count(); ++i) {
     for (const Slot& slot : old.lines()[i].slots) {
       const uint64_t word = slot.load(std::memory_order_relaxed);
-      if (IsUsed(word)) Place(larger, word & ~kOverflow, &passed_slots);
+      if (IsUsed(word)) Place(larger, word & ~kOverflow);
     }
   }
   PutIntoDirectory(larger, entry.live_count, hash31);
   return true;
 }
 
-// Moves the slots whose next hash bit is 1 into a new sibling.
+// Moves the slots whose next hash bit is 1 into a new sibling, each to the same place in the same line: home lines and the
+// marks on the way to displaced keys are then right in both halves, and nothing need be searched.
 template <class Face>
 bool LookupIndex<Face>::Split(uint32_t hash31) {
   const SegmentRef old(LoadRoot().EntryFor(hash31).word.load(std::memory_order_relaxed));
   if (old.depth() == LoadRoot().depth && !DoubleDirectory()) return false;
-  Line* lines = NewLines(old.line_count());
+  char* bytes = arena_.Allocate(old.line_count() * sizeof(Line), alignof(Line));
   char* count = arena_.Allocate(sizeof(uint32_t), alignof(uint32_t));
-  if (lines == nullptr || count == nullptr) return false;
+  if (bytes == nullptr || count == nullptr) return false;
+  auto* lines = reinterpret_cast<Line*>(bytes);
   const SegmentRef kept(old.lines(), old.line_bits(), old.depth() + 1);
   const SegmentRef sibling(lines, old.line_bits(), old.depth() + 1);
-  const uint32_t bit = uint32_t{1} << (kHashBits - 1 - old.depth());
-  auto* sibling_count = new (count) uint32_t{0};
-  uint32_t* kept_count = LoadRoot().EntryFor(hash31).live_count;
-  uint64_t passed_slots = 0;
+  const int bit = kHashShift + kHashBits - 1 - static_cast<int>(old.depth());
+  uint32_t moved_count = 0;
   for (uint32_t i = 0; i < old.line_count(); ++i) {
-    for (const Slot& slot : old.lines()[i].slots) {
-      const uint64_t word = slot.load(std::memory_order_relaxed);
-      if (!IsUsed(word) || (SlotHash(word) & bit) == 0) continue;
-      Place(sibling, word & ~kOverflow, &passed_slots);
-      ++*sibling_count;
+    for (uint32_t j = 0; j < kLineSlots; ++j) {
+      const uint64_t word = old.lines()[i].slots[j].load(std::memory_order_relaxed);
+      const bool moves = ((word >> bit) & 1) != 0;
+      moved_count += moves;
+      new (&lines[i].slots[j]) Slot(moves ? word : word & kOverflow);
     }
   }
-  *kept_count -= *sibling_count;
-  PutIntoDirectory(sibling, sibling_count, hash31 | bit);
-  PutIntoDirectory(kept, kept_count, hash31 & ~bit);
-  ClearMoved(kept, bit);
+  UnmarkLines(sibling);
+  uint32_t* kept_count = LoadRoot().EntryFor(hash31).live_count;
+  *kept_count -= moved_count;
+  const uint32_t hash_bit = uint32_t{1} << (bit - kHashShift);
+  PutIntoDirectory(sibling, new (count) uint32_t{moved_count}, hash31 | hash_bit);
+  PutIntoDirectory(kept, kept_count, hash31 & ~hash_bit);
+  for (uint32_t i = 0; i < kept.line_count(); ++i) {
+    for (Slot& slot : kept.lines()[i].slots) {
+      const uint64_t word = slot.load(std::memory_order_relaxed);
+      const bool moved = ((word >> bit) & 1) != 0;
+      // Release: a reader that sees the slot emptied sees the directory entries stored above.
+      slot.store(moved ? word & kOverflow : word, std::memory_order_release);
+    }
+  }
   UnmarkLines(kept);
   return true;
 }
 
-// Empties the slots that a split has moved away. After the directory names the sibling for them.
-template <class Face>
-void LookupIndex<Face>::ClearMoved(const SegmentRef& segment, uint32_t bit) {
-  for (uint32_t i = 0; i < segment.line_count(); ++i) {
-    for (Slot& slot : segment.lines()[i].slots) {
-      const uint64_t word = slot.load(std::memory_order_relaxed);
-      // Release: a reader that sees the slot emptied sees the directory entries stored before.
-      if (IsUsed(word) && (SlotHash(word) & bit) != 0) slot.store(word & kOverflow, std::memory_order_release);
-    }
-  }
-}
-
-// Takes the overflow mark from lines that no remaining key has passed. Such a key keeps the marks of all lines on its way, so a
-// reader on its way to it is not stopped.
+// Takes the overflow mark from lines that no remaining key has passed. A key that has passed a line keeps the marks of all lines
+// from its home to its place, so a reader on its way to it is not stopped.
 template <class Face>
 void LookupIndex<Face>::UnmarkLines(const SegmentRef& segment) {
   const uint32_t mask = segment.line_mask();
-  std::bitset<kMaxLines> passed;
+  std::bitset<kMaxLines> is_passed;
   for (uint32_t line_number = 0; line_number <= mask; ++line_number) {
-    for (const Slot& slot : segment.lines()[line_number].slots) {
+    // Only behind a marked line there can be keys of other lines.
+    if ((segment.lines()[line_number].slots[0].load(std::memory_order_relaxed) & kOverflow) == 0) continue;
+    const uint32_t behind = (line_number + 1) & mask;
+    for (const Slot& slot : segment.lines()[behind].slots) {
       const uint64_t word = slot.load(std::memory_order_relaxed);
       if (!IsUsed(word)) continue;
-      for (uint32_t home = SlotHash(word) & mask; home != line_number; home = (home + 1) & mask) passed.set(home);
+      for (uint32_t home = SlotHash(word) & mask; home != behind; home = (home + 1) & mask) is_passed.set(home);
     }
   }
   for (uint32_t line_number = 0; line_number <= mask; ++line_number) {
     Slot& first = segment.lines()[line_number].slots[0];
     const uint64_t word = first.load(std::memory_order_relaxed);
     // Release: as for every slot, so that the slot's own content stays published.
-    if ((word & kOverflow) != 0 && !passed.test(line_number)) first.store(word & ~kOverflow, std::memory_order_release);
+    if ((word & kOverflow) != 0 && !is_passed.test(line_number)) first.store(word & ~kOverflow, std::memory_order_release);
   }
 }
 

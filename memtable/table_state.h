@@ -12,6 +12,7 @@
 #include "strongbin/arena/value_arena.h"
 #include "strongbin/memtable/append_log.h"
 #include "strongbin/memtable/entry.h"
+#include "strongbin/memtable/key_hash.h"
 #include "strongbin/memtable/lookup_index.h"
 #include "strongbin/memtable/ordered_runs.h"
 #include "strongbin/memtable/read_pin.h"
@@ -75,7 +76,8 @@ class TableState final : public Pinnable {
   static constexpr size_t kBlock = 32;
 
   [[nodiscard]] bool EnsureRoom(uint64_t entry_count);
-  [[nodiscard]] bool BuildEntry(const Write& write, uint64_t position);
+  uint64_t HashOf(const Entry& entry) const { return HashKey(EntryFace::Key(entry), hash_seed_); }
+  [[nodiscard]] bool BuildEntry(const Write& write, Entry* slot, uint64_t position);
   template <class Arena>
   [[nodiscard]] static bool Refer(Arena* arena, const char* data, size_t size, ByteRef* ref);
   Status AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done);
@@ -85,6 +87,7 @@ class TableState final : public Pinnable {
   void Publish(uint64_t count);
   void AbandonIndexed(uint64_t count);
 
+  const uint64_t hash_seed_ = ProcessHashSeed();
   const bool with_checksums_;
   bool cold_ = false;
   bool ascending_ = true;  // writer only
