@@ -33,12 +33,13 @@ class OrderedRuns {
   OrderedRuns(ChunkPool* pool, const AppendLog<typename Face::Slot>& log, TableCells* cells)
       : order_(log), cells_(cells), space_{.pool = pool} {}
 
-  // Runs over the positions [first, end). `first` is the same in all calls that have first < end.
+  // Runs over the positions [first, end). Requires first < end, and `first` to be the same in all calls. (A reader that needs no
+  // runs must not be given those of others: the base that it sees may since have been sealed and be in them.)
   RefPtr<const RunSet> Cover(uint64_t first, uint64_t end) {
-    if (RefPtr<const RunSet> current = Current(); IsEnough(current, first, end)) return current;
+    if (RefPtr<const RunSet> current = Current(); IsEnough(current, end)) return current;
     const std::lock_guard<std::mutex> sorting(sort_mutex_);
     RefPtr<const RunSet> current = Current();
-    if (IsEnough(current, first, end)) return current;
+    if (IsEnough(current, end)) return current;
     RefPtr<const RunSet> extended = Extend(current, current ? std::max(current->covered, first) : first, end);
     if (!extended) return extended;
     cells_->runs.Set(extended->count);
@@ -69,9 +70,7 @@ class OrderedRuns {
   // Shorter stretches do not decide what all keys of the table have in common.
   static constexpr uint64_t kMinSkipSample = 64;
 
-  static bool IsEnough(const RefPtr<const RunSet>& set, uint64_t first, uint64_t end) {
-    return set && (first >= end || set->covered >= end);
-  }
+  static bool IsEnough(const RefPtr<const RunSet>& set, uint64_t end) { return set && set->covered >= end; }
 
   RefPtr<const RunSet> Current() const {
     const std::lock_guard<std::mutex> lock(set_mutex_);
