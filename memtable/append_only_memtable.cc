@@ -246,7 +246,6 @@ Status AppendOnlyMemtable::AppendSortedBatch(std::span<const Write> batch) {
 }
 
 Status AppendOnlyMemtable::AppendProduced(size_t count, const WriteProducer& produce) {
-  if (count == 0) return Status::Code::kOk;
   if (count > SIZE_MAX / sizeof(Write)) return Status::Code::kOutOfMemory;
   const std::unique_ptr<Write[]> writes(new (std::nothrow) Write[count]);
   if (writes == nullptr) return Status::Code::kOutOfMemory;
