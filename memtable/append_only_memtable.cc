@@ -84,11 +84,6 @@ class AppendOnlyMemtable::Impl {
     const std::lock_guard<WriterLock> lock(lock_);
     TableStats stats = past_;
     if (const TableState* state = State()) state->AddTo(&stats);
-    stats.runs = cells_.runs.Load();
-    stats.sorts = cells_.sorts.Load();
-    stats.sorted_entries = cells_.sorted_entries.Load();
-    stats.merges = cells_.merges.Load();
-    stats.merged_entries = cells_.merged_entries.Load();
     return stats;
   }
 
@@ -109,7 +104,7 @@ class AppendOnlyMemtable::Impl {
 
  private:
   TableState* NewState() {
-    return new (std::nothrow) TableState(&pool_, &cells_, options_.checksum_entries, expected_);
+    return new (std::nothrow) TableState(&pool_, options_.checksum_entries, expected_);
   }
   // Under lock_: the generation that writes go to.
   Status Writable(TableState** state) {
@@ -124,7 +119,6 @@ class AppendOnlyMemtable::Impl {
   mutable WriterLock lock_;
   Capacity expected_;           // lock_
   TableStats past_;             // lock_: counters of earlier generations
-  TableCells cells_;            // changed by the ordered readers of the current generation
   bool closed_ = false;         // lock_
   std::atomic<bool> frozen_{false};
   PinnedPointer current_;
@@ -194,13 +188,16 @@ Status AppendOnlyMemtable::Impl::TryReplace(ResetKindLabel kind, TableState** pr
   }
   if (old == nullptr) current_.TryReplace(next);
   if (old != nullptr) {
-    TableStats gauges = past_;
-    old->AddTo(&gauges);
-    past_.peak_bytes = gauges.peak_bytes;
-    past_.longest_chain = gauges.longest_chain;
-    past_.buffers_examined = gauges.buffers_examined;
+    TableStats total = past_;
+    old->AddTo(&total);
+    past_.peak_bytes = total.peak_bytes;
+    past_.longest_chain = total.longest_chain;
+    past_.buffers_examined = total.buffers_examined;
+    past_.sorts = total.sorts;
+    past_.sorted_entries = total.sorted_entries;
+    past_.merges = total.merges;
+    past_.merged_entries = total.merged_entries;
   }
-  cells_.runs.Set(0);
   past_.resets[static_cast<size_t>(kind)] += 1;
   closed_ = ends;
   // Release: a writer that sees the table writable again sees the new generation.
@@ -249,7 +246,6 @@ Status AppendOnlyMemtable::AppendSortedBatch(std::span<const Write> batch) {
 }
 
 Status AppendOnlyMemtable::AppendProduced(size_t count, const WriteProducer& produce) {
-  if (count == 0) return Status::Code::kOk;
   if (count > SIZE_MAX / sizeof(Write)) return Status::Code::kOutOfMemory;
   const std::unique_ptr<Write[]> writes(new (std::nothrow) Write[count]);
   if (writes == nullptr) return Status::Code::kOutOfMemory;

@@ -47,10 +47,13 @@ bool MemtableIterator::Impl::Refresh() {
   // The size first: what is below it is then in the base or can be sorted.
   const uint64_t end = state_->log().size();
   const uint64_t base_count = std::min(state_->base_count(), end);
-  RefPtr<const RunSet> runs = state_->runs().Cover(base_count, end);
-  if (!runs) {
-    status_ = Status::Code::kOutOfMemory;
-    return false;
+  RefPtr<const RunSet> runs;
+  if (base_count < end) {
+    runs = state_->runs().Cover(base_count, end);
+    if (!runs) {
+      status_ = Status::Code::kOutOfMemory;
+      return false;
+    }
   }
   status_ = Status::Code::kOk;
   cursor_->SetSources(base_count, std::move(runs));

@@ -14,6 +14,7 @@
 #include "strongbin/memtable/loser_tree.h"
 #include "strongbin/memtable/ref_ptr.h"
 #include "strongbin/memtable/sorted_run.h"
+#include "strongbin/stats/cell.h"
 #include "strongbin/stats/metrics.h"
 
 namespace strongbin {
@@ -29,19 +30,17 @@ namespace strongbin {
 template <class Face>
 class OrderedRuns {
  public:
-  // `cells` are those of the table; this class alone changes runs, sorts, sorted_entries, merges and merged_entries.
-  OrderedRuns(ChunkPool* pool, const AppendLog<typename Face::Slot>& log, TableCells* cells)
-      : order_(log), cells_(cells), space_{.pool = pool} {}
+  OrderedRuns(ChunkPool* pool, const AppendLog<typename Face::Slot>& log) : order_(log), space_{.pool = pool} {}
 
-  // Runs over the positions [first, end). `first` is the same in all calls that have first < end.
+  // Runs over the positions [first, end). Requires first < end, and `first` to be the same in all calls. (A reader that needs no
+  // runs must not be given those of others: the base that it sees may since have been sealed and be in them.)
   RefPtr<const RunSet> Cover(uint64_t first, uint64_t end) {
-    if (RefPtr<const RunSet> current = Current(); IsEnough(current, first, end)) return current;
+    if (RefPtr<const RunSet> current = Current(); IsEnough(current, end)) return current;
     const std::lock_guard<std::mutex> sorting(sort_mutex_);
     RefPtr<const RunSet> current = Current();
-    if (IsEnough(current, first, end)) return current;
+    if (IsEnough(current, end)) return current;
     RefPtr<const RunSet> extended = Extend(current, current ? std::max(current->covered, first) : first, end);
     if (!extended) return extended;
-    cells_->runs.Set(extended->count);
     const std::lock_guard<std::mutex> publishing(set_mutex_);
     current_ = extended;
     return extended;
@@ -60,6 +59,15 @@ class OrderedRuns {
     for (size_t i = 0; current && i < current->count; ++i) records += current->runs[i]->size();
     return records * sizeof(RunRecord);
   }
+  // Adds what was done to make order, and the number of runs now.
+  void AddTo(TableStats* stats) const {
+    stats->sorts += sorts_.Load();
+    stats->sorted_entries += sorted_entries_.Load();
+    stats->merges += merges_.Load();
+    stats->merged_entries += merged_entries_.Load();
+    const RefPtr<const RunSet> current = Current();
+    stats->runs = current ? current->count : 0;
+  }
   // From now on runs that are let go of give their chunks to the operating system.
   void MakeCold() { space_.cold.store(true, std::memory_order_relaxed); }
 
@@ -69,9 +77,7 @@ class OrderedRuns {
   // Shorter stretches do not decide what all keys of the table have in common.
   static constexpr uint64_t kMinSkipSample = 64;
 
-  static bool IsEnough(const RefPtr<const RunSet>& set, uint64_t first, uint64_t end) {
-    return set && (first >= end || set->covered >= end);
-  }
+  static bool IsEnough(const RefPtr<const RunSet>& set, uint64_t end) { return set && set->covered >= end; }
 
   RefPtr<const RunSet> Current() const {
     const std::lock_guard<std::mutex> lock(set_mutex_);
@@ -88,7 +94,7 @@ class OrderedRuns {
     Draft draft;
     for (size_t i = 0; current && i < current->count; ++i) draft.runs[draft.count++] = current->runs[i];
     if (from < end) {
-      cells_->sorts.Add(1);
+      sorts_.Add(1);
       const size_t skip_bytes = ChooseSkip(from, end);
       size_t unmerged = 0;
       while (from < end) {
@@ -134,7 +140,7 @@ class OrderedRuns {
       if (!run->Append(order_.MakeRecord(position, skip_bytes))) return {};
     }
     if (run->size() > 0) Sort(run->MutableRecords(), run->size());
-    cells_->sorted_entries.Add(run->size());
+    sorted_entries_.Add(run->size());
     return run;
   }
 
@@ -212,14 +218,19 @@ class OrderedRuns {
       load(source);
       tree.Replay(before);
     }
-    cells_->merges.Add(1);
-    cells_->merged_entries.Add(total);
+    merges_.Add(1);
+    merged_entries_.Add(total);
     return merged;
   }
 
   const KeyOrder<Face> order_;
-  TableCells* const cells_;
   RunSpace space_;
+
+  // Changed under sort_mutex_. Here and not with the table, since an iterator may sort after the table's end.
+  Cell sorts_;
+  Cell sorted_entries_;
+  Cell merges_;
+  Cell merged_entries_;
 
   std::mutex sort_mutex_;  // held while sorting; taken before set_mutex_
   std::string_view common_key_;  // sort_mutex_: a key of the table, and how much of it all sorted keys share

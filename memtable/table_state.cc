@@ -68,14 +68,14 @@ class SlotWalk {
 
 }  // namespace
 
-TableState::TableState(ChunkPool* pool, TableCells* order_cells, bool with_checksums, const Capacity& expected)
+TableState::TableState(ChunkPool* pool, bool with_checksums, const Capacity& expected)
     : with_checksums_(with_checksums),
       keys_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(expected.key_bytes)}),
       values_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(expected.value_bytes)}),
       log_(pool, ChunkKind::k_log),
       checksums_(pool, ChunkKind::k_log),
       index_(pool, log_),
-      runs_(pool, log_, order_cells) {}
+      runs_(pool, log_) {}
 
 TableState::~TableState() {
   if (!cold_) return;
@@ -305,6 +305,7 @@ void TableState::AddTo(TableStats* stats) const {
       log_.reserved_bytes() + checksums_.reserved_bytes(), dead_count_.Load() * sizeof(Entry));
   set(ChunkKind::k_index, index_.used_bytes(), index_.reserved_bytes(), index_.abandoned_bytes());
   set(ChunkKind::k_run, runs_.used_bytes(), runs_.reserved_bytes(), 0);
+  runs_.AddTo(stats);
   stats->entries = live_entry_count();
   stats->ascending_entries = base_count();
   stats->indexed_keys = index_.key_count();

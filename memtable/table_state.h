@@ -28,7 +28,7 @@ namespace strongbin {
 // Thread safety: one writer at a time (Append*); reads beside it.
 class TableState final : public Pinnable {
  public:
-  TableState(ChunkPool* pool, TableCells* order_cells, bool with_checksums, const Capacity& expected);
+  TableState(ChunkPool* pool, bool with_checksums, const Capacity& expected);
   ~TableState() override;
 
   // ---- Writer ----
@@ -41,7 +41,7 @@ class TableState final : public Pinnable {
   // Whether writes of this size might bring the memory usage above `budget_bytes`.
   bool WouldPass(uint64_t budget_bytes, const Capacity& writes) const;
   void MakeCold() { cold_ = true; }
-  void AddTo(TableStats* stats) const;  // gauges of now
+  void AddTo(TableStats* stats) const;  // sets gauges, adds counters
 
   // ---- Readers ----
 
