@@ -53,6 +53,7 @@ class AppendOnlyMemtable::Impl {
         pool_(options.pool != nullptr ? *options.pool : ChunkPool::Default()),
         lock_(options.concurrent_writers),
         expected_(options.base_capacity),
+        expected_keys_(options.base_capacity.entries),
         current_(NewState()) {}
   ~Impl() { current_.Abandon(); }
 
@@ -90,6 +91,7 @@ class AppendOnlyMemtable::Impl {
   void Trim(const Capacity& capacity) {
     const std::lock_guard<WriterLock> lock(lock_);
     expected_ = Smallest(expected_, capacity);
+    expected_keys_ = std::min(expected_keys_, capacity.entries);
   }
   Capacity expected_capacity() {
     const std::lock_guard<WriterLock> lock(lock_);
@@ -104,7 +106,7 @@ class AppendOnlyMemtable::Impl {
 
  private:
   TableState* NewState() {
-    return new (std::nothrow) TableState(&pool_, options_.checksum_entries, expected_);
+    return new (std::nothrow) TableState(&pool_, options_.checksum_entries, options_.base_capacity, expected_keys_);
   }
   // Under lock_: the generation that writes go to.
   Status Writable(TableState** state) {
@@ -118,6 +120,7 @@ class AppendOnlyMemtable::Impl {
   ChunkPool& pool_;
   mutable WriterLock lock_;
   Capacity expected_;           // lock_
+  uint64_t expected_keys_;      // lock_: of the entries expected, those that an index will have to hold
   TableStats past_;             // lock_: counters of earlier generations
   bool closed_ = false;         // lock_
   std::atomic<bool> frozen_{false};
@@ -169,20 +172,27 @@ Status AppendOnlyMemtable::Impl::TryReplace(ResetKindLabel kind, TableState** pr
   const Capacity held = old == nullptr ? Capacity{} : old->held();
   const Capacity halved{expected_.entries / 2, expected_.key_bytes / 2, expected_.value_bytes / 2};
   const Capacity before = expected_;
+  const uint64_t keys_before = expected_keys_;
   // What this generation held, or half of what was expected of it, so that one large generation is forgotten in a few.
   expected_ = kind == ResetKindLabel::k_reset_hard ? options_.base_capacity
                                                    : Largest(options_.base_capacity, Largest(held, halved));
+  const uint64_t indexed_keys = old == nullptr ? 0 : old->indexed_key_count();
+  expected_keys_ = kind == ResetKindLabel::k_reset_hard
+                       ? options_.base_capacity.entries
+                       : std::max({options_.base_capacity.entries, indexed_keys, expected_keys_ / 2});
   TableState* next = nullptr;
   if (!ends) {
     next = NewState();
     if (next == nullptr) {
       expected_ = before;
+      expected_keys_ = keys_before;
       return Status::Code::kOutOfMemory;
     }
   }
   if (old != nullptr && current_.TryReplace(next) == nullptr) {
     if (next != nullptr) DestroyUnpinned(next);
     expected_ = before;
+    expected_keys_ = keys_before;
     past_.busy_resets += 1;
     return Status::Code::kBusy;
   }

@@ -10,8 +10,10 @@
 
 #include "strongbin/arena/monotonic_arena.h"
 #include "strongbin/memtable/append_log.h"
+#include "strongbin/memtable/chunk_owner.h"
 #include "strongbin/memtable/types.h"
 #include "strongbin/memtable/version_lists.h"
+#include "strongbin/stats/cell.h"
 
 namespace strongbin {
 
@@ -23,7 +25,7 @@ namespace strongbin {
 // then split by one more bit. Everything that growth needs is in the slots: no key is read again.
 // Idea: R. Fagin et al., "Extendible hashing"; line buckets as in cache-conscious hash tables.
 //
-// Owns its lines and directories (in an arena of pool chunks) and the version lists. An empty index holds no chunk.
+// Owns its segments (a pool chunk each), its directories and the version lists. An empty index holds no chunk.
 // Thread safety: one writer (Insert); any number of lock-free readers (Find), beside the writer.
 // How readers stay right while a segment is split: the sibling is filled and put into the directory before the moved slots are
 // cleared; a reader that finds nothing looks at the directory again and starts over if its segment has been replaced or split.
@@ -37,8 +39,13 @@ class LookupIndex {
   using Log = AppendLog<typename Face::Slot>;
   enum class Outcome : uint8_t { kNewKey, kNewVersion, kDuplicate, kOutOfMemory };
 
-  LookupIndex(ChunkPool* pool, const Log& log)
-      : log_(log), arena_({.pool = pool, .kind = ChunkKind::k_index}), versions_(pool, log) {}
+  // `expected_keys` lets the index begin with as many segments as that many keys will need, each made when its first key comes.
+  LookupIndex(ChunkPool* pool, const Log& log, uint64_t expected_keys)
+      : log_(log),
+        expected_keys_(expected_keys),
+        segments_(pool, ChunkKind::k_index),
+        directories_({.pool = pool, .kind = ChunkKind::k_index}),
+        versions_(pool, log) {}
 
   bool empty() const { return root_.load(std::memory_order_relaxed) == 0; }
 
@@ -59,12 +66,19 @@ class LookupIndex {
 
   uint64_t key_count() const { return key_count_; }                  // writer only
   uint64_t longest_chain_slots() const { return longest_chain_; }    // writer only
-  size_t reserved_bytes() const { return arena_.reserved_bytes() + versions_.reserved_bytes(); }
-  size_t used_bytes() const { return arena_.used_bytes() + versions_.used_bytes(); }  // writer only
-  size_t abandoned_bytes() const { return arena_.abandoned_bytes(); }
-  uint64_t buffers_examined() const { return arena_.buffers_examined(); }
+  size_t reserved_bytes() const {
+    return segments_.reserved_bytes() + directories_.reserved_bytes() + versions_.reserved_bytes();
+  }
+  // Segments in use, directories, version lists. Writer only.
+  size_t used_bytes() const {
+    return segments_.reserved_bytes() - outgrown_bytes_.Load() + directories_.used_bytes() + versions_.used_bytes();
+  }
+  // What the first segments have outgrown, and what the directories' arena has left behind.
+  size_t abandoned_bytes() const { return outgrown_bytes_.Load() + directories_.abandoned_bytes(); }
+  uint64_t buffers_examined() const { return directories_.buffers_examined(); }
   void Drop() {
-    arena_.Drop();
+    segments_.Drop();
+    directories_.Drop();
     versions_.Drop();
   }
 
@@ -130,13 +144,17 @@ class LookupIndex {
 
   struct DirectoryEntry {
     std::atomic<uint64_t> word;  // SegmentRef
-    uint32_t* live_count;        // slots in use; writer only
+    uint64_t live_count;         // of the segment whose range begins here: slots in use; writer only
   };
   // The directory with its depth: [48 bits address][16 bits depth].
   struct Root {
     DirectoryEntry* directory;
     uint32_t depth;
     DirectoryEntry& EntryFor(uint32_t hash31) const { return directory[uint64_t{hash31} >> (kHashBits - depth)]; }
+    // The first of all entries that name the segment.
+    DirectoryEntry& FirstEntryOf(const SegmentRef& segment, uint32_t hash31) const {
+      return directory[(uint64_t{hash31} >> (kHashBits - segment.depth())) << (depth - segment.depth())];
+    }
   };
   // Acquire: the directory is seen as it was when it was published.
   Root LoadRoot() const {
@@ -167,24 +185,33 @@ class LookupIndex {
     slot.store(word | (slot.load(std::memory_order_relaxed) & kOverflow), std::memory_order_release);
   }
   static void Place(const SegmentRef& segment, uint64_t word);
-  bool HasRoom(const SegmentRef& segment, uint32_t live_count) const {
-    return live_count < segment.line_count() * kLineSlots / 16 * kMaxFillSixteenths;
+  // Slots that may be in use before a segment grows; none in a segment that is still to be made.
+  static uint64_t MaxLiveCount(const SegmentRef& segment) {
+    return segment.lines() == &kNoLine ? 0 : segment.line_count() * kLineSlots / 16 * kMaxFillSixteenths;
   }
   bool Start();
   bool GrowSegmentOf(uint32_t hash31);
-  bool Enlarge(DirectoryEntry& entry, uint32_t hash31);
+  bool Enlarge(uint32_t hash31);
   bool Split(uint32_t hash31);
   bool DoubleDirectory();
-  Line* NewLines(uint32_t count);
-  void PutIntoDirectory(const SegmentRef& segment, uint32_t* live_count, uint32_t hash31);
+  DirectoryEntry* NewDirectory(uint32_t depth);
+  // Lines that hold anything yet; null when memory is refused.
+  Line* NewLines(uint32_t count) { return reinterpret_cast<Line*>(segments_.Add(count * sizeof(Line))); }
+  void PutIntoDirectory(const SegmentRef& segment, uint64_t live_count, uint32_t hash31);
   static void UnmarkLines(const SegmentRef& segment);
 
+  // Stands for segments that are still to be made; never written.
+  static inline Line kNoLine{};
+
   const Log& log_;
-  MonotonicArena arena_;
+  const uint64_t expected_keys_;
+  ChunkOwner segments_;  // a chunk each
+  MonotonicArena directories_;
   VersionLists<Face> versions_;
   std::atomic<uint64_t> root_{0};
   uint64_t key_count_ = 0;
   uint64_t longest_chain_ = 0;
+  Cell outgrown_bytes_;
 };
 
 template <class Face>
@@ -224,8 +251,8 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uin
     return Outcome::kOutOfMemory;
   const uint64_t new_word = (uint64_t{hash31} << kHashShift) | (position + 1);
   for (;;) {
-    DirectoryEntry& home = LoadRoot().EntryFor(hash31);
-    const SegmentRef segment(home.word.load(std::memory_order_relaxed));
+    const Root root = LoadRoot();
+    const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
     const uint32_t mask = segment.line_mask();
     uint32_t line_number = hash31 & mask;
     Slot* free_slot = nullptr;
@@ -249,13 +276,14 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uin
       }
       if (!view.is_passed) break;
     }
-    if (HasRoom(segment, *home.live_count)) [[likely]] {
+    uint64_t& live_count = root.FirstEntryOf(segment, hash31).live_count;
+    if (live_count < MaxLiveCount(segment)) [[likely]] {
       if (free_slot != nullptr) [[likely]] {
         Fill(*free_slot, new_word);
       } else {
         Place(segment, new_word);
       }
-      ++*home.live_count;
+      ++live_count;
       ++key_count_;
       if (passed_slots > longest_chain_) longest_chain_ = passed_slots;
       return Outcome::kNewKey;

@@ -68,13 +68,13 @@ class SlotWalk {
 
 }  // namespace
 
-TableState::TableState(ChunkPool* pool, bool with_checksums, const Capacity& expected)
+TableState::TableState(ChunkPool* pool, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys)
     : with_checksums_(with_checksums),
-      keys_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(expected.key_bytes)}),
-      values_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(expected.value_bytes)}),
+      keys_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(base_capacity.key_bytes)}),
+      values_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(base_capacity.value_bytes)}),
       log_(pool, ChunkKind::k_log),
       checksums_(pool, ChunkKind::k_log),
-      index_(pool, log_),
+      index_(pool, log_, expected_keys),
       runs_(pool, log_) {}
 
 TableState::~TableState() {

@@ -28,7 +28,8 @@ namespace strongbin {
 // Thread safety: one writer at a time (Append*); reads beside it.
 class TableState final : public Pinnable {
  public:
-  TableState(ChunkPool* pool, bool with_checksums, const Capacity& expected);
+  // `expected_keys`: how many distinct keys the index may prepare for.
+  TableState(ChunkPool* pool, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys);
   ~TableState() override;
 
   // ---- Writer ----
@@ -68,6 +69,7 @@ class TableState final : public Pinnable {
            index_.reserved_bytes() + runs_.reserved_bytes();
   }
   Capacity held() const { return {live_entry_count(), keys_.used_bytes(), values_.used_bytes()}; }  // writer
+  uint64_t indexed_key_count() const { return index_.key_count(); }                                         // writer
 
  private:
   // Up to this many base entries are put into the index when the table stops ascending; a larger base stays as it is.
