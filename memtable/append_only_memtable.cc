@@ -18,7 +18,9 @@ namespace strongbin {
 
 namespace {
 
-bool IsBlob(std::string_view bytes) { return bytes.size() < kMaxBlobBytes && (bytes.data() != nullptr || bytes.empty()); }
+bool IsBlob(std::string_view bytes) {
+  return bytes.size() < kMaxBlobBytes && (bytes.data() != nullptr || bytes.empty());
+}
 
 bool IsValid(const Write& write) {
   return IsBlob(write.key) && IsBlob(write.key_suffix) && IsBlob(write.value) &&
@@ -119,16 +121,16 @@ class AppendOnlyMemtable::Impl {
   const MemtableOptions options_;
   ChunkPool& pool_;
   mutable WriterLock lock_;
-  Capacity expected_;           // lock_
-  uint64_t expected_keys_;      // lock_: of the entries expected, those that an index will have to hold
-  TableStats past_;             // lock_: counters of earlier generations
-  bool closed_ = false;         // lock_
+  Capacity expected_;       // lock_
+  uint64_t expected_keys_;  // lock_: of the entries expected, those that an index will have to hold
+  TableStats past_;         // lock_: counters of earlier generations
+  bool closed_ = false;     // lock_
   std::atomic<bool> frozen_{false};
   PinnedPointer current_;
 };
 
-// The value is filled in outside the lock, so that a slow or nested callback holds up nobody; a pin keeps its room from being
-// reset away meanwhile.
+// The value is filled in outside the lock, so that a slow or nested callback holds up nobody; a pin keeps its room from
+// being reset away meanwhile.
 Status AppendOnlyMemtable::Impl::AppendFilled(const Write& write, size_t value_bytes, const ValueFiller& fill) {
   Write filled = write;
   filled.value = {};

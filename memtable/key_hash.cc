@@ -1,9 +1,8 @@
 #include "strongbin/memtable/key_hash.h"
 
+#include <ctime>
 #include <sys/random.h>
 #include <unistd.h>
-
-#include <ctime>
 
 namespace strongbin {
 

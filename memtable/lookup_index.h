@@ -19,27 +19,28 @@ namespace strongbin {
 
 // Insert-only extendible hashing over segments of cache lines.
 //
-// A line holds eight 8-byte slots: 31 bits of hash, and either the position of the only version of a key or the handle of its
-// version list. A key lies in its home line or behind it; a line that keys have passed carries an overflow mark. Segments of up
-// to kMaxLines lines are reached through a directory by the upper hash bits; a segment that fills up is first made larger and
-// then split by one more bit. Everything that growth needs is in the slots: no key is read again.
+// A line holds eight 8-byte slots: 31 bits of hash, and either the position of the only version of a key or the handle
+// of its version list. A key lies in its home line or behind it; a line that keys have passed carries an overflow mark.
+// Segments of up to kMaxLines lines are reached through a directory by the upper hash bits; a segment that fills up is
+// first made larger and then split by one more bit. Everything that growth needs is in the slots: no key is read again.
 // Idea: R. Fagin et al., "Extendible hashing"; line buckets as in cache-conscious hash tables.
 //
 // Owns its segments (a pool chunk each), its directories and the version lists. An empty index holds no chunk.
 // Thread safety: one writer (Insert); any number of lock-free readers (Find), beside the writer.
-// How readers stay right while a segment is split: the sibling is filled and put into the directory before the moved slots are
-// cleared; a reader that finds nothing looks at the directory again and starts over if its segment has been replaced or split.
-// Slots that it finds are verified against the key, so a stale slot can mislead nobody.
-// When memory is refused: Insert answers so, and the index finds what it found before.
-// Cost: a find touches one line, then the entry; an insert the same. Growth moves a slot about once over its life; the longest
-// single pause is one split of kMaxLines lines, or one doubling of the directory (16 bytes for each segment of about 2,500 keys).
+// How readers stay right while a segment is split: the sibling is filled and put into the directory before the moved
+// slots are cleared; a reader that finds nothing looks at the directory again and starts over if its segment has been
+// replaced or split. Slots that it finds are verified against the key, so a stale slot can mislead nobody. When memory
+// is refused: Insert answers so, and the index finds what it found before. Cost: a find touches one line, then the
+// entry; an insert the same. Growth moves a slot about once over its life; the longest single pause is one split of
+// kMaxLines lines, or one doubling of the directory (16 bytes for each segment of about 2,500 keys).
 template <class Face>
 class LookupIndex {
  public:
   using Log = AppendLog<typename Face::Slot>;
   enum class Outcome : uint8_t { kNewKey, kNewVersion, kDuplicate, kOutOfMemory };
 
-  // `expected_keys` lets the index begin with as many segments as that many keys will need, each made when its first key comes.
+  // `expected_keys` lets the index begin with as many segments as that many keys will need, each made when its first
+  // key comes.
   LookupIndex(ChunkPool* pool, const Log& log, uint64_t expected_keys)
       : log_(log),
         expected_keys_(expected_keys),
@@ -64,8 +65,8 @@ class LookupIndex {
   // Makes the entry at `position` findable. `hash` is that of its key.
   [[nodiscard]] Outcome Insert(uint64_t hash, uint32_t position);
 
-  uint64_t key_count() const { return key_count_; }                  // writer only
-  uint64_t longest_chain_slots() const { return longest_chain_; }    // writer only
+  uint64_t key_count() const { return key_count_; }                // writer only
+  uint64_t longest_chain_slots() const { return longest_chain_; }  // writer only
   size_t reserved_bytes() const {
     return segments_.reserved_bytes() + directories_.reserved_bytes() + versions_.reserved_bytes();
   }
@@ -91,7 +92,8 @@ class LookupIndex {
   // How full a segment may get: at 11/16 an insert looks at 1.3 lines on average, at 13/16 at 2.7.
   static constexpr uint32_t kMaxFillSixteenths = 11;
 
-  // A slot: [31 bits hash][overflow mark of the line, in its first slot][is list][31 bits position + 1, or list handle].
+  // A slot: [31 bits hash][overflow mark of the line, in its first slot][is list][31 bits position + 1, or list
+  // handle].
   using Slot = std::atomic<uint64_t>;
   struct alignas(64) Line {
     Slot slots[kLineSlots];
@@ -106,8 +108,8 @@ class LookupIndex {
   static bool IsUsed(uint64_t word) { return (word & kValueMask) != 0; }
   static size_t Lowest(uint32_t bits) { return static_cast<size_t>(std::countr_zero(bits)); }
 
-  // What the slots of a line are, one bit each. All are looked at without a branch: how many are in use is a coin toss that the
-  // processor would lose.
+  // What the slots of a line are, one bit each. All are looked at without a branch: how many are in use is a coin toss
+  // that the processor would lose.
   struct LineView {
     uint32_t matches = 0;  // in use, with the wanted hash
     uint32_t unused = 0;
@@ -227,8 +229,8 @@ std::optional<uint32_t> LookupIndex<Face>::Find(uint64_t hash, std::string_view 
     const uint32_t mask = segment.line_mask();
     uint32_t line_number = hash31 & mask;
     for (uint32_t passed = 0; passed <= mask; ++passed, line_number = (line_number + 1) & mask) {
-      // Acquire: the entry or list that a slot leads to is whole; and a slot found cleared after a split makes the split's
-      // directory entry visible to the second look below.
+      // Acquire: the entry or list that a slot leads to is whole; and a slot found cleared after a split makes the
+      // split's directory entry visible to the second look below.
       const Line& line = segment.lines()[line_number];
       const LineView view(line, hash31, std::memory_order_acquire);
       for (uint32_t matches = view.matches; matches != 0; matches &= matches - 1) {
@@ -265,7 +267,8 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uin
         Slot& slot = line.slots[Lowest(matches)];
         const uint64_t word = slot.load(std::memory_order_relaxed);
         const auto& entry = *log_.At(position);
-        if (Face::HasKey(AnyEntryOf(word), Face::Key(entry), Face::Prefix(entry))) return AddVersion(slot, word, position);
+        if (Face::HasKey(AnyEntryOf(word), Face::Key(entry), Face::Prefix(entry)))
+          return AddVersion(slot, word, position);
       }
       if (free_slot == nullptr) {
         if (view.unused != 0) {
@@ -299,7 +302,8 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, ui
   if ((word & kIsList) == 0) {
     const auto only = static_cast<uint32_t>(word & kValueMask) - 1;
     const auto& entry = *log_.At(only);
-    if (Face::SequenceOf(entry) == Face::SequenceOf(*log_.At(position)) && !Face::IsDead(entry)) return Outcome::kDuplicate;
+    if (Face::SequenceOf(entry) == Face::SequenceOf(*log_.At(position)) && !Face::IsDead(entry))
+      return Outcome::kDuplicate;
     const std::optional<uint32_t> created = versions_.Create(only, position);
     if (!created) return Outcome::kOutOfMemory;
     handle = *created;

@@ -16,7 +16,8 @@ typename LookupIndex<Face>::DirectoryEntry* LookupIndex<Face>::NewDirectory(uint
       directories_.Allocate(sizeof(DirectoryEntry) << depth, alignof(DirectoryEntry)));
 }
 
-// A directory as deep as the expected keys will need, of segments that are still to be made. Without an expectation: one.
+// A directory as deep as the expected keys will need, of segments that are still to be made. Without an expectation:
+// one.
 template <class Face>
 bool LookupIndex<Face>::Start() {
   // Some room below the limit, so that chance does not fill one segment before its time.
@@ -39,7 +40,8 @@ bool LookupIndex<Face>::GrowSegmentOf(uint32_t hash31) {
   return Split(hash31);
 }
 
-// Makes a segment, or copies it into one of twice the lines. The old lines stay as they are for readers that are in them.
+// Makes a segment, or copies it into one of twice the lines. The old lines stay as they are for readers that are in
+// them.
 template <class Face>
 bool LookupIndex<Face>::Enlarge(uint32_t hash31) {
   const Root root = LoadRoot();
@@ -63,8 +65,8 @@ bool LookupIndex<Face>::Enlarge(uint32_t hash31) {
   return true;
 }
 
-// Moves the slots whose next hash bit is 1 into a new sibling, each to the same place in the same line: home lines and the
-// marks on the way to displaced keys are then right in both halves, and nothing need be searched.
+// Moves the slots whose next hash bit is 1 into a new sibling, each to the same place in the same line: home lines and
+// the marks on the way to displaced keys are then right in both halves, and nothing need be searched.
 template <class Face>
 bool LookupIndex<Face>::Split(uint32_t hash31) {
   const SegmentRef old(LoadRoot().EntryFor(hash31).word.load(std::memory_order_relaxed));
@@ -100,8 +102,8 @@ bool LookupIndex<Face>::Split(uint32_t hash31) {
   return true;
 }
 
-// Takes the overflow mark from lines that no remaining key has passed. A key that has passed a line keeps the marks of all lines
-// from its home to its place, so a reader on its way to it is not stopped.
+// Takes the overflow mark from lines that no remaining key has passed. A key that has passed a line keeps the marks of
+// all lines from its home to its place, so a reader on its way to it is not stopped.
 template <class Face>
 void LookupIndex<Face>::UnmarkLines(const SegmentRef& segment) {
   const uint32_t mask = segment.line_mask();
@@ -120,7 +122,8 @@ void LookupIndex<Face>::UnmarkLines(const SegmentRef& segment) {
     Slot& first = segment.lines()[line_number].slots[0];
     const uint64_t word = first.load(std::memory_order_relaxed);
     // Release: as for every slot, so that the slot's own content stays published.
-    if ((word & kOverflow) != 0 && !is_passed.test(line_number)) first.store(word & ~kOverflow, std::memory_order_release);
+    if ((word & kOverflow) != 0 && !is_passed.test(line_number))
+      first.store(word & ~kOverflow, std::memory_order_release);
   }
 }
 

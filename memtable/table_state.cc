@@ -13,8 +13,8 @@ namespace strongbin {
 
 namespace {
 
-// The first buffer of an arena that is expected to hold `expected_bytes`: a sixty-fourth, so that a table that then stays nearly
-// empty wastes little.
+// The first buffer of an arena that is expected to hold `expected_bytes`: a sixty-fourth, so that a table that then
+// stays nearly empty wastes little.
 size_t FirstBufferBytes(uint64_t expected_bytes) {
   return std::clamp<uint64_t>(expected_bytes / 64, kMinChunkBytes, kMaxChunkBytes);
 }
@@ -100,7 +100,8 @@ Status TableState::Reserve(const Capacity& capacity) {
 
 bool TableState::WouldPass(uint64_t budget_bytes, const Capacity& writes) const {
   uint64_t usage = reserved_bytes();
-  if (log_.room() - log_.writer_size() < writes.entries) usage += writes.entries * sizeof(Entry) + log_.next_segment_bytes();
+  if (log_.room() - log_.writer_size() < writes.entries)
+    usage += writes.entries * sizeof(Entry) + log_.next_segment_bytes();
   usage += GrowthFor(writes.key_bytes, keys_.reserved_bytes(), keys_.used_bytes(), keys_.abandoned_bytes());
   usage += GrowthFor(writes.value_bytes, values_.reserved_bytes(), values_.used_bytes(), values_.abandoned_bytes());
   if (!ascending_) {
@@ -187,8 +188,8 @@ Status TableState::Append(std::span<const Write> writes, bool trusted_sorted) {
   return Status::Code::kOk;
 }
 
-// Extends the base if all writes ascend; otherwise ends it. `*done` says which. Entries that were built are built again then,
-// which happens once in the life of a table.
+// Extends the base if all writes ascend; otherwise ends it. `*done` says which. Entries that were built are built again
+// then, which happens once in the life of a table.
 Status TableState::AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done) {
   const KeyOrder<EntryFace> order(log_);
   const uint64_t first = log_.writer_size();
@@ -224,8 +225,7 @@ Status TableState::SealBase() {
   if (base_count <= kMaxIndexedBase) {
     for (uint64_t position = 0; position < base_count; ++position) {
       // A try that was refused memory half-way has put some in already: those answer that they are there.
-      const auto outcome =
-          index_.Insert(HashOf(*log_.At(position)), static_cast<uint32_t>(position));
+      const auto outcome = index_.Insert(HashOf(*log_.At(position)), static_cast<uint32_t>(position));
       if (outcome == LookupIndex<EntryFace>::Outcome::kOutOfMemory) return Status::Code::kOutOfMemory;
     }
     // Release: pairs with base_count(); who sees the base gone sees the index.
@@ -249,9 +249,8 @@ Status TableState::IndexBlock(uint64_t first_position, std::span<const uint64_t>
   using Outcome = LookupIndex<EntryFace>::Outcome;
   for (size_t i = 0; i < hashes.size(); ++i) {
     const uint64_t position = first_position + i;
-    const Outcome outcome = IsInBase(*log_.At(position))
-                                ? Outcome::kDuplicate
-                                : index_.Insert(hashes[i], static_cast<uint32_t>(position));
+    const Outcome outcome =
+        IsInBase(*log_.At(position)) ? Outcome::kDuplicate : index_.Insert(hashes[i], static_cast<uint32_t>(position));
     if (outcome == Outcome::kNewKey || outcome == Outcome::kNewVersion) [[likely]]
       continue;
     AbandonIndexed(already_indexed + i);
@@ -265,8 +264,8 @@ void TableState::Publish(uint64_t count) {
   log_.Publish(count);
 }
 
-// A batch has failed after the index led to its first `count` entries. Readers may be looking at them, so their slots stay:
-// marked dead, which no reader shows.
+// A batch has failed after the index led to its first `count` entries. Readers may be looking at them, so their slots
+// stay: marked dead, which no reader shows.
 void TableState::AbandonIndexed(uint64_t count) {
   const uint64_t first = log_.writer_size();
   for (uint64_t i = 0; i < count; ++i) {

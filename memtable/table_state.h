@@ -22,7 +22,8 @@
 
 namespace strongbin {
 
-// One generation: entries from the first append to the reset. Replaced as a whole, so that a pin needs to name one object only.
+// One generation: entries from the first append to the reset. Replaced as a whole, so that a pin needs to name one
+// object only.
 //
 // Owns all chunks of the generation. They go to the pool on destruction, or to the operating system after MakeCold.
 // Thread safety: one writer at a time (Append*); reads beside it.
@@ -69,7 +70,7 @@ class TableState final : public Pinnable {
            index_.reserved_bytes() + runs_.reserved_bytes();
   }
   Capacity held() const { return {live_entry_count(), keys_.used_bytes(), values_.used_bytes()}; }  // writer
-  uint64_t indexed_key_count() const { return index_.key_count(); }                                         // writer
+  uint64_t indexed_key_count() const { return index_.key_count(); }                                 // writer
 
  private:
   // Up to this many base entries are put into the index when the table stops ascending; a larger base stays as it is.

@@ -1,17 +1,16 @@
-// How large a test is, and which sanitizer watches it.
+// How long random tests run, and which sanitizer watches them.
 #pragma once
 
 #include <cstddef>
 #include <cstdlib>
+#include <string_view>
 
 namespace strongbin {
 
-// `usual` rounds, or `wide` of them when the environment variable STRONGBIN_TEST_WIDE is set to anything but "" and
-// "0".
-inline size_t Rounds(size_t usual, size_t wide) {
-  const char* value = std::getenv("STRONGBIN_TEST_WIDE");
-  const bool is_wide = value != nullptr && value[0] != '\0' && !(value[0] == '0' && value[1] == '\0');
-  return is_wide ? wide : usual;
+// `usual`, or `wide` where STRONGBIN_TEST_SCALE=wide is in the environment, as in `.ci/run --wide`.
+inline size_t TestScale(size_t usual, size_t wide) {
+  const char* scale = std::getenv("STRONGBIN_TEST_SCALE");
+  return scale != nullptr && std::string_view(scale) == "wide" ? wide : usual;
 }
 
 #if defined(__SANITIZE_ADDRESS__)

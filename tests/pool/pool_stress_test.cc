@@ -24,7 +24,7 @@ bool HoldsOnly(const Chunk& chunk, char byte) {
 }
 
 TEST(PoolStressTest, NobodyWritesToAChunkAfterItWasReleased) {
-  const size_t rounds = Rounds(kThreadSanitizer || kAddressSanitizer ? 20'000 : 200'000, 10'000'000);
+  const size_t rounds = TestScale(kThreadSanitizer || kAddressSanitizer ? 20'000 : 200'000, 10'000'000);
   ChunkPool pool(PoolOptions(4 * kMinChunkBytes));
   std::atomic<uint64_t> foreign_bytes = 0;
   std::vector<std::thread> threads;
@@ -59,7 +59,7 @@ class OneSlabSource : public TestSource {
 TEST(PoolStressTest, AChunkNeverHasTwoOwners) {
   constexpr size_t kThreads = 8;
   const size_t phases = 5;
-  const size_t rounds = Rounds(kThreadSanitizer || kAddressSanitizer ? 500 : 5'000, 2'000'000);
+  const size_t rounds = TestScale(kThreadSanitizer || kAddressSanitizer ? 500 : 5'000, 2'000'000);
   OneSlabSource source;
   ChunkPool pool(PoolOptions(3 * kMinChunkBytes, &source));
   const Chunk keeps_the_slab = pool.Acquire(1, ChunkKind::k_key);
@@ -196,8 +196,8 @@ class PoolPropertyTest : public testing::TestWithParam<bool> {};
 
 TEST_P(PoolPropertyTest, StatisticsAgreeWithAnIndependentCountAtEveryQuietPoint) {
   constexpr size_t kThreads = 4;
-  const size_t phases = Rounds(10, 100);
-  const size_t steps = Rounds(kThreadSanitizer || kAddressSanitizer ? 300 : 1'000, 2'500);
+  const size_t phases = TestScale(10, 100);
+  const size_t steps = TestScale(kThreadSanitizer || kAddressSanitizer ? 300 : 1'000, 2'500);
   const bool carves = GetParam();
   TestSource source(carves);
   std::atomic<uint64_t> map_dice = 0;
@@ -262,7 +262,7 @@ INSTANTIATE_TEST_SUITE_P(Sources, PoolPropertyTest, testing::Values(true, false)
 
 TEST(PoolStressTest, TwoPoolsAndChunksThatWanderBetweenThreads) {
   constexpr size_t kThreads = 4;
-  const size_t rounds = Rounds(kThreadSanitizer || kAddressSanitizer ? 1'000 : 10'000, 500'000);
+  const size_t rounds = TestScale(kThreadSanitizer || kAddressSanitizer ? 1'000 : 10'000, 500'000);
   ChunkPool first(PoolOptions(kMiB));
   ChunkPool second(PoolOptions(2 * kMiB));
   std::mutex mutex;
