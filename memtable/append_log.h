@@ -50,10 +50,7 @@ class AppendLog {
   // Makes room for `count` slots from size() on.
   [[nodiscard]] bool EnsureRoom(uint64_t count) {
     const uint64_t wanted = size_.load(std::memory_order_relaxed) + count;
-    while (room_ < wanted) {
-      if (!AddSegment()) return false;
-    }
-    return true;
+    return wanted <= room_ || AddSegments(wanted);
   }
   uint64_t room() const { return room_; }
 
@@ -125,7 +122,14 @@ class AppendLog {
     return pages_[place.page].load(std::memory_order_relaxed)[place.offset].load(std::memory_order_relaxed);
   }
 
-  [[gnu::noinline]] bool AddSegment() {
+  [[gnu::noinline]] bool AddSegments(uint64_t wanted) {
+    while (room_ < wanted) {
+      if (!AddSegment()) return false;
+    }
+    return true;
+  }
+
+  bool AddSegment() {
     if (room_ > kMaxSlots) return false;
     std::atomic<Slot*>* home;
     if (segment_count_ < kInlineSegments) {
@@ -156,6 +160,28 @@ class AppendLog {
   std::atomic<std::atomic<Slot*>*> pages_[kPageCount] = {};
   std::atomic<Slot*> inline_segments_[kInlineSegments] = {};
   ChunkOwner chunks_;
+};
+
+// The slots of a log one by one, from slot 0 on, without finding the segment each time.
+//
+// A plain value: a copy is a place to come back to. Slots that it walks over must have room in the log.
+template <class Slot>
+class LogWalk {
+ public:
+  Slot* Next(const AppendLog<Slot>& log) {
+    if (left_ == 0) [[unlikely]] {
+      slot_ = log.At(number_);
+      left_ = AppendLog<Slot>::ContiguousFrom(number_);
+    }
+    --left_;
+    ++number_;
+    return slot_++;
+  }
+
+ private:
+  uint64_t number_ = 0;
+  uint64_t left_ = 0;
+  Slot* slot_ = nullptr;
 };
 
 }  // namespace strongbin

@@ -79,6 +79,7 @@ class AppendOnlyMemtable::Impl {
 
   void Freeze() {
     const std::lock_guard<WriterLock> lock(lock_);
+    if (TableState* state = State()) state->IndexPending();
     // Release: who sees the table frozen sees all its entries.
     frozen_.store(true, std::memory_order_release);
   }
@@ -86,7 +87,10 @@ class AppendOnlyMemtable::Impl {
   TableStats Stats() {
     const std::lock_guard<WriterLock> lock(lock_);
     TableStats stats = past_;
-    if (const TableState* state = State()) state->AddTo(&stats);
+    if (TableState* state = State()) {
+      state->IndexPending();
+      state->AddTo(&stats);
+    }
     return stats;
   }
 

@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "strongbin/arena/monotonic_arena.h"
 #include "strongbin/memtable/append_log.h"
@@ -111,19 +112,22 @@ class LookupIndex {
   // What the slots of a line are, one bit each. All are looked at without a branch: how many are in use is a coin toss
   // that the processor would lose.
   struct LineView {
-    uint32_t matches = 0;  // in use, with the wanted hash
+    uint32_t matches = 0;  // with the wanted hash; where that is 0, free slots too
     uint32_t unused = 0;
     bool is_passed;  // keys of this line or of lines before it lie behind it
 
-    LineView(const Line& line, uint32_t hash31, std::memory_order order) {
-#pragma GCC unroll 8
-      for (uint32_t i = 0; i < kLineSlots; ++i) {
-        const uint64_t word = line.slots[i].load(order);
-        const auto is_unused = static_cast<uint32_t>(!IsUsed(word));
-        unused |= is_unused << i;
-        matches |= (static_cast<uint32_t>(SlotHash(word) == hash31) & ~is_unused) << i;
-        if (i == 0) is_passed = (word & kOverflow) != 0;
-      }
+    LineView(const Line& line, uint32_t hash31, std::memory_order order)
+        : LineView(line, uint64_t{hash31} << kHashShift, order, std::make_index_sequence<kLineSlots>()) {}
+
+   private:
+    template <size_t... kIndex>
+    LineView(const Line& line, uint64_t wanted, std::memory_order order, std::index_sequence<kIndex...>) {
+      (Look(line.slots[kIndex].load(order), wanted, kIndex), ...);
+      is_passed = (line.slots[0].load(order) & kOverflow) != 0;
+    }
+    void Look(uint64_t word, uint64_t wanted, size_t index) {
+      matches |= static_cast<uint32_t>((word ^ wanted) < (uint64_t{1} << kHashShift)) << index;
+      unused |= static_cast<uint32_t>((word & kValueMask) == 0) << index;
     }
   };
 
@@ -181,12 +185,17 @@ class LookupIndex {
     return *log_.At(versions_.Any(static_cast<uint32_t>(word & kValueMask)));
   }
 
-  Outcome AddVersion(Slot& slot, uint64_t word, uint32_t position);
+  static uint64_t NewWord(uint32_t hash31, uint32_t position) {
+    return (uint64_t{hash31} << kHashShift) | (position + 1);
+  }
+  [[gnu::noinline]] Outcome InsertSlow(uint32_t hash31, uint32_t position);
+  Slot* FindSlot(const SegmentRef& segment, uint32_t hash31, const typename Face::Slot& entry);
+  Outcome AddVersion(Slot& slot, uint32_t position);
   // Puts a word into a free slot, whose mark stays. Release: a reader that sees the word sees the entry it leads to.
   static void Fill(Slot& slot, uint64_t word) {
     slot.store(word | (slot.load(std::memory_order_relaxed) & kOverflow), std::memory_order_release);
   }
-  static void Place(const SegmentRef& segment, uint64_t word);
+  static uint64_t Place(const SegmentRef& segment, uint64_t word);
   // Slots that may be in use before a segment grows; none in a segment that is still to be made.
   static uint64_t MaxLiveCount(const SegmentRef& segment) {
     return segment.lines() == &kNoLine ? 0 : segment.line_count() * kLineSlots / 16 * kMaxFillSixteenths;
@@ -247,45 +256,38 @@ std::optional<uint32_t> LookupIndex<Face>::Find(uint64_t hash, std::string_view 
 }
 
 template <class Face>
-typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uint32_t position) {
+inline typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uint32_t position) {
   const uint32_t hash31 = Hash31(hash);
-  if (empty() && !Start()) [[unlikely]]
-    return Outcome::kOutOfMemory;
-  const uint64_t new_word = (uint64_t{hash31} << kHashShift) | (position + 1);
+  const Root root = LoadRoot();
+  if (root.directory == nullptr) [[unlikely]]
+    return InsertSlow(hash31, position);
+  const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
+  Line& line = segment.lines()[hash31 & segment.line_mask()];
+  // Relaxed: the writer reads what it wrote itself.
+  const LineView view(line, hash31, std::memory_order_relaxed);
+  uint64_t& live_count = root.FirstEntryOf(segment, hash31).live_count;
+  // The usual case: no key with this hash, room in its home line and no key of that line elsewhere.
+  if ((view.matches & ~view.unused) != 0 || view.unused == 0 || view.is_passed || live_count >= MaxLiveCount(segment))
+      [[unlikely]] {
+    return InsertSlow(hash31, position);
+  }
+  Fill(line.slots[Lowest(view.unused)], NewWord(hash31, position));
+  ++live_count;
+  ++key_count_;
+  return Outcome::kNewKey;
+}
+
+// The rest of Insert: looks for the key in all lines that it may be in, grows its segment when that is full.
+template <class Face>
+typename LookupIndex<Face>::Outcome LookupIndex<Face>::InsertSlow(uint32_t hash31, uint32_t position) {
+  if (empty() && !Start()) return Outcome::kOutOfMemory;
   for (;;) {
     const Root root = LoadRoot();
     const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
-    const uint32_t mask = segment.line_mask();
-    uint32_t line_number = hash31 & mask;
-    Slot* free_slot = nullptr;
-    uint64_t passed_slots = 0;
-    for (uint32_t passed = 0; passed <= mask; ++passed, line_number = (line_number + 1) & mask) {
-      Line& line = segment.lines()[line_number];
-      // Relaxed: the writer reads what it wrote itself.
-      const LineView view(line, hash31, std::memory_order_relaxed);
-      for (uint32_t matches = view.matches; matches != 0; matches &= matches - 1) {
-        Slot& slot = line.slots[Lowest(matches)];
-        const uint64_t word = slot.load(std::memory_order_relaxed);
-        const auto& entry = *log_.At(position);
-        if (Face::HasKey(AnyEntryOf(word), Face::Key(entry), Face::Prefix(entry)))
-          return AddVersion(slot, word, position);
-      }
-      if (free_slot == nullptr) {
-        if (view.unused != 0) {
-          free_slot = &line.slots[Lowest(view.unused)];
-        } else {
-          passed_slots += kLineSlots;
-        }
-      }
-      if (!view.is_passed) break;
-    }
+    if (Slot* slot = FindSlot(segment, hash31, *log_.At(position))) return AddVersion(*slot, position);
     uint64_t& live_count = root.FirstEntryOf(segment, hash31).live_count;
-    if (live_count < MaxLiveCount(segment)) [[likely]] {
-      if (free_slot != nullptr) [[likely]] {
-        Fill(*free_slot, new_word);
-      } else {
-        Place(segment, new_word);
-      }
+    if (live_count < MaxLiveCount(segment)) {
+      const uint64_t passed_slots = Place(segment, NewWord(hash31, position));
       ++live_count;
       ++key_count_;
       if (passed_slots > longest_chain_) longest_chain_ = passed_slots;
@@ -295,8 +297,28 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uin
   }
 }
 
+// The slot that stands for the key of `entry`; null when there is none. Writer only.
 template <class Face>
-typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, uint64_t word, uint32_t position) {
+typename LookupIndex<Face>::Slot* LookupIndex<Face>::FindSlot(const SegmentRef& segment, uint32_t hash31,
+                                                              const typename Face::Slot& entry) {
+  const uint32_t mask = segment.line_mask();
+  uint32_t line_number = hash31 & mask;
+  for (uint32_t passed = 0; passed <= mask; ++passed, line_number = (line_number + 1) & mask) {
+    Line& line = segment.lines()[line_number];
+    const LineView view(line, hash31, std::memory_order_relaxed);
+    for (uint32_t matches = view.matches & ~view.unused; matches != 0; matches &= matches - 1) {
+      Slot& slot = line.slots[Lowest(matches)];
+      const auto& other = AnyEntryOf(slot.load(std::memory_order_relaxed));
+      if (Face::HasKey(other, Face::Key(entry), Face::Prefix(entry))) return &slot;
+    }
+    if (!view.is_passed) break;
+  }
+  return nullptr;
+}
+
+template <class Face>
+typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, uint32_t position) {
+  const uint64_t word = slot.load(std::memory_order_relaxed);
   const uint64_t kept = word & ~(kIsList | kValueMask);
   uint32_t handle;
   if ((word & kIsList) == 0) {
@@ -323,14 +345,20 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, ui
   return Outcome::kNewVersion;
 }
 
-// Puts a slot into the first free place from its home line on and marks the lines it passes. The segment must have one.
+// Puts a word into the first free slot from its home line on and marks the lines it passes. The segment must have one.
+// Returns how many slots it passed.
 template <class Face>
-void LookupIndex<Face>::Place(const SegmentRef& segment, uint64_t word) {
+uint64_t LookupIndex<Face>::Place(const SegmentRef& segment, uint64_t word) {
   const uint32_t mask = segment.line_mask();
+  uint64_t passed_slots = 0;
   for (uint32_t line_number = SlotHash(word) & mask;; line_number = (line_number + 1) & mask) {
     Line& line = segment.lines()[line_number];
     const LineView view(line, SlotHash(word), std::memory_order_relaxed);
-    if (view.unused != 0) return Fill(line.slots[Lowest(view.unused)], word);
+    if (view.unused != 0) {
+      Fill(line.slots[Lowest(view.unused)], word);
+      return passed_slots;
+    }
+    passed_slots += kLineSlots;
     // Release keeps the slot's earlier content published; the mark itself orders nothing.
     Slot& first = line.slots[0];
     if (!view.is_passed) first.store(first.load(std::memory_order_relaxed) | kOverflow, std::memory_order_release);

@@ -12,6 +12,10 @@
 
 namespace strongbin {
 
+// Whole cache lines, and enough for any type of the language.
+inline constexpr size_t kChunkAlignment = 64;
+static_assert(kChunkAlignment >= alignof(std::max_align_t));
+
 class ChunkPool;
 class ChunkSource;
 struct ChunkRecord;  // where the pool keeps what it knows of a chunk; never inside the chunk
@@ -21,7 +25,7 @@ using ChunkKind = ChunkKindLabel;
 
 // A block of memory on loan from a pool: all `bytes` from `data` on are usable and hold anything.
 // A plain value; who holds it owes it to the pool exactly once. `data` is null in an empty chunk.
-// `data` is aligned to at least alignof(std::max_align_t).
+// `data` is aligned to at least kChunkAlignment.
 struct Chunk {
   char* data = nullptr;
   size_t bytes = 0;
