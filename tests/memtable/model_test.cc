@@ -32,9 +32,8 @@ class ModelRun {
   ModelRun(const ModelConfig& config, uint64_t seed)
       : config_(config),
         random_(seed),
-        table_({.pool = &pool_,
-                .concurrent_writers = config.concurrent_writers,
-                .checksum_entries = config.checksums}) {}
+        table_(
+            {.pool = &pool_, .concurrent_writers = config.concurrent_writers, .checksum_entries = config.checksums}) {}
 
   void Run() {
     for (size_t i = 0; i < config_.operation_count; ++i) {
@@ -84,13 +83,15 @@ class ModelRun {
         last_.sequence -= 1 + Below(&random_, std::min<uint64_t>(last_.sequence, 3));
         return last_;
       }
-      last_.key = OneIn(&random_, 3) ? last_.key + RandomKey(&random_, false) + '\0' : NumberKey(++ascending_number_, 12);
+      last_.key =
+          OneIn(&random_, 3) ? last_.key + RandomKey(&random_, false) + '\0' : NumberKey(++ascending_number_, 12);
       last_.sequence = Below(&random_, 50);
       return last_;
     }
     ModelKey key{.key = RandomKey(&random_, config_.huge), .sequence = ++next_sequence_};
     if (!model_.empty() && OneIn(&random_, 3)) key.key = SomeKey();
-    if (OneIn(&random_, 4)) key.sequence = Below(&random_, next_sequence_ + 1);  // out of order, and now and then a duplicate
+    if (OneIn(&random_, 4))
+      key.sequence = Below(&random_, next_sequence_ + 1);  // out of order, and now and then a duplicate
     if (OneIn(&random_, 500)) key.sequence = kMaxSequence - Below(&random_, 2);
     return key;
   }

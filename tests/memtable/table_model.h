@@ -1,4 +1,5 @@
-// What a memtable promises, in its plainest form: a std::map of (key, sequence), and an iterator over a copy of what is visible.
+// What a memtable promises, in its plainest form: a std::map of (key, sequence), and an iterator over a copy of what is
+// visible.
 #pragma once
 
 #include <algorithm>
@@ -88,7 +89,8 @@ class ModelIterator {
 
  private:
   size_t FirstAtOrAfter(const std::string& key) const {
-    const auto it = std::find_if(visible_.begin(), visible_.end(), [&](const ModelEntry* e) { return e->first.key >= key; });
+    const auto it =
+        std::find_if(visible_.begin(), visible_.end(), [&](const ModelEntry* e) { return e->first.key >= key; });
     return static_cast<size_t>(it - visible_.begin());
   }
   void Refresh(const Model& model) {
@@ -133,8 +135,9 @@ inline std::string Printable(std::string_view key) {
   }
   if (!found.found()) return testing::AssertionFailure() << "not found: " << found.status.message();
   if (found.sequence != expected->first.sequence || found.kind != expected->second.kind) {
-    return testing::AssertionFailure() << "sequence " << found.sequence << " kind " << int{static_cast<uint8_t>(found.kind)}
-                                       << ", expected sequence " << expected->first.sequence;
+    return testing::AssertionFailure() << "sequence " << found.sequence << " kind "
+                                       << int{static_cast<uint8_t>(found.kind)} << ", expected sequence "
+                                       << expected->first.sequence;
   }
   if (found.value != *expected->second.bytes) return testing::AssertionFailure() << "wrong value";
   return testing::AssertionSuccess();
@@ -143,7 +146,8 @@ inline std::string Printable(std::string_view key) {
 [[nodiscard]] inline testing::AssertionResult SamePlace(const MemtableIterator& iterator, const ModelIterator& model) {
   if (!iterator.status().ok()) return testing::AssertionFailure() << iterator.status().message();
   if (iterator.Valid() != model.Valid()) {
-    return testing::AssertionFailure() << (iterator.Valid() ? "valid at " + Printable(iterator.key()) : "not valid, expected ")
+    return testing::AssertionFailure() << (iterator.Valid() ? "valid at " + Printable(iterator.key())
+                                                            : "not valid, expected ")
                                        << (model.Valid() ? Printable(model.entry().first.key) : "");
   }
   if (!model.Valid()) return testing::AssertionSuccess();
