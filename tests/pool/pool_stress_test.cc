@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "strongbin/pool/chunk_pool.h"
+#include "strongbin/pool/slab.h"
 #include "strongbin/tests/pool/pool_test_util.h"
 #include "strongbin/tests/test_scale.h"
 
@@ -24,7 +25,7 @@ bool HoldsOnly(const Chunk& chunk, char byte) {
 }
 
 TEST(PoolStressTest, NobodyWritesToAChunkAfterItWasReleased) {
-  const size_t rounds = TestScale(kThreadSanitizer || kAddressSanitizer ? 20'000 : 200'000, 10'000'000);
+  const size_t rounds = TestScale(kThreadSanitizer || kAddressSanitizer ? 10'000 : 100'000, 10'000'000);
   ChunkPool pool(PoolOptions(4 * kMinChunkBytes));
   std::atomic<uint64_t> foreign_bytes = 0;
   std::vector<std::thread> threads;
@@ -59,7 +60,7 @@ class OneSlabSource : public TestSource {
 TEST(PoolStressTest, AChunkNeverHasTwoOwners) {
   constexpr size_t kThreads = 8;
   const size_t phases = 5;
-  const size_t rounds = TestScale(kThreadSanitizer || kAddressSanitizer ? 500 : 5'000, 2'000'000);
+  const size_t rounds = TestScale(kThreadSanitizer || kAddressSanitizer ? 200 : 1'000, 2'000'000);
   OneSlabSource source;
   ChunkPool pool(PoolOptions(3 * kMinChunkBytes, &source));
   const Chunk keeps_the_slab = pool.Acquire(1, ChunkKind::k_key);
@@ -129,7 +130,7 @@ class RandomWorker {
       : pool_(pool), model_(model), random_(seed), stamp_(static_cast<char>('A' + seed)) {}
 
   void Step() {
-    const uint32_t dice = random_() % 100;
+    const auto dice = random_() % 100;
     if (dice < 45) {
       Get(size_t{1} << (random_() % 21));
     } else if (dice < 48) {
@@ -197,7 +198,7 @@ class PoolPropertyTest : public testing::TestWithParam<bool> {};
 TEST_P(PoolPropertyTest, StatisticsAgreeWithAnIndependentCountAtEveryQuietPoint) {
   constexpr size_t kThreads = 4;
   const size_t phases = TestScale(10, 100);
-  const size_t steps = TestScale(kThreadSanitizer || kAddressSanitizer ? 300 : 1'000, 2'500);
+  const size_t steps = TestScale(kThreadSanitizer || kAddressSanitizer ? 200 : 500, 2'500);
   const bool carves = GetParam();
   TestSource source(carves);
   std::atomic<uint64_t> map_dice = 0;
@@ -258,7 +259,7 @@ TEST_P(PoolPropertyTest, StatisticsAgreeWithAnIndependentCountAtEveryQuietPoint)
 }
 
 INSTANTIATE_TEST_SUITE_P(Sources, PoolPropertyTest, testing::Values(true, false),
-                         [](const auto& info) { return info.param ? "Slabs" : "SingleChunks"; });
+                         [](const auto& param_info) { return param_info.param ? "Slabs" : "SingleChunks"; });
 
 TEST(PoolStressTest, TwoPoolsAndChunksThatWanderBetweenThreads) {
   constexpr size_t kThreads = 4;

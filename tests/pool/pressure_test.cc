@@ -126,7 +126,7 @@ TEST(PressureTest, MayBeCalledFromTheCallbackOfAnAdmissionDrop) {
 TEST(PressureTest, ManyCallersAtOnceHandEachByteBackOnce) {
   constexpr size_t kThreads = 8;
   constexpr size_t kWriters = 2;
-  const size_t rounds = TestScale(kThreadSanitizer ? 50 : 200, 1000);
+  const size_t rounds = TestScale(50, 1'000);
   ChunkPool pool(PoolOptions(8 * kMiB));
   std::atomic<bool> stop = false;
   std::atomic<uint64_t> handed_back_bytes = 0;

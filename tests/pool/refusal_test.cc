@@ -80,7 +80,7 @@ TEST(RefusalTest, RoomThatIsThereIsUsedWithoutAskingTheSystem) {
 void RunWorkload(ChunkPool* pool, std::atomic<uint64_t>* refused) {
   const auto work = [&](size_t seed) {
     std::vector<Chunk> held;
-    for (size_t i = 0; i < 120; i++) {
+    for (size_t i = 0; i < 40; i++) {
       const size_t bytes = (i + seed) % 11 == 10 ? 2 * kMiB : ClassBytes((i * 7 + seed) % kSizeClassCount);
       const Chunk chunk = pool->Acquire(bytes, ChunkKind::k_key);
       if (!chunk) {
@@ -93,8 +93,8 @@ void RunWorkload(ChunkPool* pool, std::atomic<uint64_t>* refused) {
         i % 2 == 0 ? ChunkPool::Drop(held) : ChunkPool::Release(held);
         held.clear();
       }
-      if (i % 40 == 39) pool->OnMemoryPressure();
-      ExpectIdentities(pool->Stats());
+      if (i % 20 == 19) pool->OnMemoryPressure();
+      if (i % 8 == 7) ExpectIdentities(pool->Stats());
     }
     ChunkPool::Release(held);
   };

@@ -94,7 +94,7 @@ TEST_P(ResidentSizeTest, HalfOfEachSlabLeavesToo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Classes, ResidentSizeTest, testing::Values(2048, 16 * 1024, 256 * 1024, kMiB),
-                         [](const auto& info) { return "Bytes" + std::to_string(info.param); });
+                         [](const auto& param_info) { return "Bytes" + std::to_string(param_info.param); });
 
 }  // namespace
 }  // namespace strongbin
