@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "strongbin/tools/dbbench/report.h"
+
+namespace strongbin::dbbench {
+namespace {
+
+// The number of characters on screen, for UTF-8.
+size_t Width(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string Escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|') result += '\\';
+    result += c == '\n' ? ' ' : c;
+  }
+  return result;
+}
+
+bool IsEmpty(const Report& report, const Column& column) {
+  return std::all_of(report.rows.begin(), report.rows.end(), [&](const Row& row) {
+    const CellValue value = column.value(row);
+    const auto* text = std::get_if<std::string>(&value);
+    return std::holds_alternative<std::monostate>(value) || (text != nullptr && text->empty());
+  });
+}
+
+// Columns without any value are left out; without a column of its own a table is left out.
+void AppendTable(const Report& report, TableKind kind, std::string_view title, std::string* text) {
+  std::vector<const Column*> columns;
+  bool own = false;
+  for (const Column& column : Columns()) {
+    if ((column.table != kind && column.table != TableKind::kEvery) || IsEmpty(report, column)) continue;
+    columns.push_back(&column);
+    own |= column.table == kind;
+  }
+  if (!own || report.rows.empty()) return;
+  std::vector<std::vector<std::string>> cells(columns.size());
+  std::vector<size_t> widths(columns.size());
+  for (size_t c = 0; c < columns.size(); ++c) {
+    cells[c].push_back(columns[c]->header);
+    for (const Row& row : report.rows) cells[c].push_back(Escaped(ForPeople(columns[c]->value(row), columns[c]->style)));
+    for (const std::string& cell : cells[c]) widths[c] = std::max(widths[c], Width(cell));
+  }
+  text->append("\n## ").append(title).append("\n\n");
+  for (size_t line = 0; line <= report.rows.size(); ++line) {
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const std::string padding(widths[c] - Width(cells[c][line]), ' ');
+      const bool left = columns[c]->style == CellStyle::kText;
+      text->append(c == 0 ? "| " : " | ").append(left ? cells[c][line] + padding : padding + cells[c][line]);
+    }
+    text->append(" |\n");
+    if (line > 0) continue;
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const bool left = columns[c]->style == CellStyle::kText;
+      text->append(left ? "| " : "| ").append(widths[c] + (left ? 1 : 0), '-').append(left ? "" : ": ");
+    }
+    text->append("|\n");
+  }
+}
+
+void AppendFacts(const Facts& facts, std::string_view title, std::string* text) {
+  if (facts.empty()) return;
+  text->append("\n## ").append(title).append("\n\n");
+  for (const auto& [name, value] : facts) text->append("- ").append(name).append(": ").append(value).append("\n");
+}
+
+}  // namespace
+
+std::string ToMarkdown(const Report& report) {
+  std::string text = "# dbbench\n";
+  AppendFacts(report.environment, "Environment", &text);
+  AppendFacts(report.settings, "Settings", &text);
+  AppendFacts(report.engines, "Engines", &text);
+  AppendTable(report, TableKind::kThroughput, "Throughput", &text);
+  AppendTable(report, TableKind::kContent, "Work and content", &text);
+  AppendTable(report, TableKind::kLatency, "Latency", &text);
+  AppendTable(report, TableKind::kMemory, "Memory", &text);
+  if (!report.notes.empty()) {
+    text += "\n## Notes\n\n";
+    for (const std::string& note : report.notes) text += "- " + note + "\n";
+  }
+  for (const PoolReport& pool : report.pools) {
+    text += "\n## Pool of " + pool.engine + " at the end\n\n```\n" + pool.text + (pool.text.ends_with('\n') ? "" : "\n") + "```\n";
+  }
+  return text;
+}
+
+}  // namespace strongbin::dbbench
