@@ -46,9 +46,9 @@ DEFINE_string(profile_dir, "", "directory for a CPU and a heap profile of each t
 DEFINE_string(db, "", "directory for RocksDB's files; empty: a fresh one below the temporary directory");
 DEFINE_uint64(inject_pause_ms, 0, "one pause of this length in the middle of each run, to see that the latency account shows it");
 
-namespace gflags {
+namespace GFLAGS_NAMESPACE {
 extern void (*gflags_exitfunc)(int);  // what gflags calls on a bad command line; exported, in no header
-}  // namespace gflags
+}  // namespace GFLAGS_NAMESPACE
 
 namespace strongbin::dbbench {
 namespace {
@@ -151,7 +151,7 @@ ParsedFlags ParseFlags(int argc, char** argv) {
   ParsedFlags parsed;
   Config& config = parsed.config;
   for (int i = 0; i < argc; ++i) config.command_line.append(i == 0 ? "" : " ").append(argv[i]);
-  gflags::gflags_exitfunc = &ExitWithUsageStatus;
+  GFLAGS_NAMESPACE::gflags_exitfunc = &ExitWithUsageStatus;
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
   for (int i = 1; i < argc; ++i) parsed.words.emplace_back(argv[i]);
   for (const char* name : {"help", "helpfull", "helpshort"}) {

@@ -5,6 +5,14 @@
 
 namespace strongbin::dbbench {
 
+// The number that gives 1 when multiplied by `odd`, modulo 2^64. Newton's iteration doubles the number of right low bits; five
+// steps from 5 bits are enough.
+constexpr uint64_t InverseOfOdd(uint64_t odd) {
+  uint64_t x = (odd * 3) ^ 2;
+  for (int i = 0; i < 5; ++i) x *= 2 - odd * x;
+  return x;
+}
+
 // A bijection of the numbers below 2^bits, chosen by a seed, and its inverse.
 //
 // A plain value; any thread. Distinct keys in random order come from it without a table of what was taken.
@@ -45,13 +53,7 @@ class KeyPermutation {
  private:
   static constexpr int kRounds = 3;
   static constexpr uint64_t kMultiplier = 0xd6e8feb86659fd93;
-  // Newton's iteration doubles the number of right low bits; five steps from 5 bits reach 64.
-  static constexpr uint64_t Inverse(uint64_t odd) {
-    uint64_t x = odd * 3 ^ 2;
-    for (int i = 0; i < 5; ++i) x *= 2 - odd * x;
-    return x;
-  }
-  static constexpr uint64_t kInverse = Inverse(kMultiplier);
+  static constexpr uint64_t kInverse = InverseOfOdd(kMultiplier);
   static_assert(kInverse * kMultiplier == 1);
 
   uint64_t mask_;

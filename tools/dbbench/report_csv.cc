@@ -11,7 +11,7 @@ std::string Field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + "\"";
+  return quoted.append(1, '"');
 }
 
 std::string ValueText(const CellValue& value) {
@@ -26,12 +26,12 @@ std::string ValueText(const CellValue& value) {
 // Rows alone: what holds for all of them is in the other formats.
 std::string ToCsv(const Report& report) {
   std::string text;
-  for (const Column& column : Columns()) text += (text.empty() ? "" : ",") + Field(column.id);
+  for (const Column& column : Columns()) text.append(text.empty() ? "" : ",").append(Field(column.id));
   text += "\n";
   for (const Row& row : report.rows) {
     std::string line;
-    for (const Column& column : Columns()) line += (&column == Columns().data() ? "" : ",") + ValueText(column.value(row));
-    text += line + "\n";
+    for (const Column& column : Columns()) line.append(&column == Columns().data() ? "" : ",").append(ValueText(column.value(row)));
+    text.append(line).append("\n");
   }
   return text;
 }

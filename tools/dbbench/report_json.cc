@@ -6,7 +6,7 @@
 namespace strongbin::dbbench {
 namespace {
 
-std::string Quoted(std::string_view text) { return "\"" + JsonEscaped(text) + "\""; }
+std::string Quoted(std::string_view text) { return std::string(1, '"').append(JsonEscaped(text)).append(1, '"'); }
 
 std::string ValueText(const CellValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return Quoted(*text);
@@ -18,7 +18,7 @@ std::string ValueText(const CellValue& value) {
 std::string FactsText(const Facts& facts) {
   std::string text = "{";
   for (const auto& [name, value] : facts) {
-    text += (text.size() > 1 ? ",\n    " : "\n    ") + Quoted(name) + ": " + Quoted(value);
+    text.append(text.size() > 1 ? ",\n    " : "\n    ").append(Quoted(name)).append(": ").append(Quoted(value));
   }
   return text + "\n  }";
 }
@@ -26,7 +26,7 @@ std::string FactsText(const Facts& facts) {
 std::string RowText(const Row& row) {
   std::string text = "{";
   for (const Column& column : Columns()) {
-    text += (text.size() > 1 ? ", " : "") + Quoted(column.id) + ": " + ValueText(column.value(row));
+    text.append(text.size() > 1 ? ", " : "").append(Quoted(column.id)).append(": ").append(ValueText(column.value(row)));
   }
   return text + "}";
 }
