@@ -3,9 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "strongbin/arena/chunk_list.h"
 #include "strongbin/pool/chunk_pool.h"
+#include "strongbin/stats/cell.h"
 
 namespace strongbin {
 
@@ -21,16 +22,15 @@ struct MonotonicArenaOptions {
 
 // Hands out bytes that live until the next Reset, Release or Drop.
 //
-// Owns its buffers. Not thread-safe, but for reserved_bytes, peak_bytes, abandoned_bytes and buffers_examined, which any thread
-// may call at any time.
-// Lifetime: what Allocate returned stays valid and in place until Reset, Release, Drop or the destructor.
-// When memory is refused: Allocate returns null and nothing has changed; a later call may succeed.
-// Cost: a comparison and an addition; the number of buffers looked into does not grow with their number, since the search
-// starts at the buffer that served last and never looks back. Idea: the forward-only cursor of a Go arena library
-// (docs/architecture.md).
+// Owns its buffers. Not thread-safe, but for reserved_bytes, peak_bytes, abandoned_bytes and buffers_examined, which
+// any thread may call at any time. Lifetime: what Allocate returned stays valid and in place until Reset, Release, Drop
+// or the destructor. When memory is refused: Allocate returns null and nothing has changed; a later call may succeed.
+// Cost: a comparison and an addition; the number of buffers looked into does not grow with their number, since the
+// search starts at the buffer that served last and never looks back. Idea: the forward-only cursor of a Go arena
+// library (docs/architecture.md).
 //
-// Invariants: used <= reserved; bytes before the cursor's buffer are never handed out again before Reset; a request above a
-// quarter of the next buffer gets a buffer of its own, which leaves on Reset and does not move the cursor.
+// Invariants: used <= reserved; bytes before the cursor's buffer are never handed out again before Reset; a request
+// above a quarter of the next buffer gets a buffer of its own, which leaves on Reset and does not move the cursor.
 class MonotonicArena {
  public:
   explicit MonotonicArena(const MonotonicArenaOptions& options = {});
@@ -38,21 +38,16 @@ class MonotonicArena {
   MonotonicArena(const MonotonicArena&) = delete;
   MonotonicArena& operator=(const MonotonicArena&) = delete;
 
-  // `bytes` uninitialised bytes at a multiple of `alignment` (a power of two, at most kMaxChunkBytes); null when memory is
-  // refused or the sum overflows. Zero bytes give a valid pointer that may equal the next one.
+  // `bytes` uninitialised bytes at a multiple of `alignment` (a power of two, at most kMaxChunkBytes); null when memory
+  // is refused or the sum overflows. Zero bytes give a valid pointer that may equal the next one.
   [[nodiscard]] char* Allocate(size_t bytes, size_t alignment = 1) {
-    const size_t gap = (0 - reinterpret_cast<uintptr_t>(next_)) & (alignment - 1);
-    if (bytes <= left_bytes_ && gap <= left_bytes_ - bytes && next_ != nullptr) [[likely]] {
-      char* result = next_ + gap;
-      next_ = result + bytes;
-      left_bytes_ -= bytes + gap;
-      return result;
-    }
-    return AllocateSlow(bytes, alignment);
+    char* result = TryBump(bytes, alignment);
+    return result != nullptr ? result : AllocateSlow(bytes, alignment);
   }
 
-  // Makes sure that allocations of `total_bytes` in pieces of at most `largest_bytes`, alignment included, succeed without
-  // memory from outside. False when memory is refused.
+  // Makes sure that allocations of `total_bytes` in pieces of at most `largest_bytes`, alignment included, succeed
+  // without memory from outside, until the next Reset, Release, Drop or Reserve. False when memory is refused; then
+  // nothing has changed.
   [[nodiscard]] bool Reserve(size_t total_bytes, size_t largest_bytes);
 
   void Reset();    // rewinds the cursor and keeps the buffers
@@ -66,11 +61,55 @@ class MonotonicArena {
   uint64_t buffers_examined() const;
   size_t buffer_count() const;
 
- private:
+  // The fast path of Allocate alone: null when the cursor's buffer has no room.
+  char* TryBump(size_t bytes, size_t alignment) {
+    const size_t gap = (0 - reinterpret_cast<uintptr_t>(next_)) & (alignment - 1);
+    if (bytes > left_bytes_ || gap > left_bytes_ - bytes || next_ == nullptr) [[unlikely]]
+      return nullptr;
+    char* result = next_ + gap;
+    next_ = result + bytes;
+    left_bytes_ -= bytes + gap;
+    return result;
+  }
+
+ protected:
+  // What Allocate does when TryBump has failed.
   [[gnu::noinline]] char* AllocateSlow(size_t bytes, size_t alignment);
+
+ private:
+  size_t NextBufferBytes(size_t reserved_bytes) const;
+  [[nodiscard]] Chunk Acquire(size_t min_bytes) const;
+  // Appends `count` buffers of `buffer_bytes`, all or none.
+  [[nodiscard]] bool AddBuffers(size_t count, size_t buffer_bytes);
+  char* AllocateAlone(size_t bytes, size_t alignment, size_t need_bytes);
+  void EnterNextBuffer();
+  void BookReserved(size_t bytes);
+  // Forgets all buffers, then calls give_back(chunks): nothing of the arena is touched after a chunk may be somebody
+  // else's.
+  template <class GiveBack>
+  void Empty(GiveBack&& give_back);
 
   char* next_ = nullptr;
   size_t left_bytes_ = 0;
+
+  ChunkPool* const pool_;
+  const ChunkKind kind_;
+  const size_t min_buffer_bytes_;
+  const size_t initial_buffer_count_;
+
+  ChunkList buffers_;  // in the order in which the cursor enters them
+  ChunkList alone_;    // buffers of a single request
+  // buffers_[next_index_] is the one behind the cursor's; the cursor's own is the one before, if next_ is set.
+  size_t next_index_ = 0;
+  // Up to here Reserve has promised that whatever fits into a buffer may enter it, past the rule of the quarter.
+  size_t promised_end_ = 0;
+  size_t unreached_bytes_ = 0;  // in buffers_[next_index_] and behind
+
+  // used = reserved - left - abandoned - unreached: no count per allocation.
+  Cell reserved_bytes_;
+  Cell peak_bytes_;
+  Cell abandoned_bytes_;
+  Cell buffers_examined_;
 };
 
 }  // namespace strongbin

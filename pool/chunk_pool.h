@@ -51,8 +51,8 @@ struct ChunkPoolOptions {
   ChunkSourceKind source = ChunkSourceKind::kMmapSlab;
   // Ask for huge pages (madvise) behind chunks of 256 KiB and more. kMmapSlab only.
   bool huge_pages = true;
-  // Called after the fact, on the thread that caused it, never under a lock of the pool. It may call the pool, this hook's own
-  // pool included, destroy tables, and must not throw.
+  // Called after the fact, on the thread that caused it, never under a lock of the pool. It may call the pool, this
+  // hook's own pool included, destroy tables, and must not throw.
   std::function<void(const PoolEvent&)> on_event;
   // Test double for the memory behind the chunks; overrides `source`. Must outlive the pool.
   ChunkSource* custom_source = nullptr;
@@ -60,14 +60,12 @@ struct ChunkPoolOptions {
 
 // Keeps chunks of ten power-of-two classes for reuse, up to a cap on idle bytes.
 //
-// Owns: the memory behind its chunks. Chunks on loan belong to whoever took them; a pool must outlive them (the default pool
-// outlives everything).
-// Thread safety: all methods, from any thread, at any time. One mutex, held for a few pointer moves; system calls and callbacks
-// run outside it. Usable in the child after fork().
-// When memory is refused: Acquire gives up idle chunks of this pool and asks again, then tells `on_event` and asks a last time,
-// then returns an empty chunk and counts it. The cap never makes a request fail or wait.
-// Cost: a hit is a lock and a list pop; work is once per chunk, so a table that fills a 1 MiB chunk pays it once in thousands of
-// keys.
+// Owns: the memory behind its chunks. Chunks on loan belong to whoever took them; a pool must outlive them (the default
+// pool outlives everything). Thread safety: all methods, from any thread, at any time. One mutex, held for a few
+// pointer moves; system calls and callbacks run outside it. Usable in the child after fork(). When memory is refused:
+// Acquire gives up idle chunks of this pool and asks again, then tells `on_event` and asks a last time, then returns an
+// empty chunk and counts it. The cap never makes a request fail or wait. Cost: a hit is a lock and a list pop; work is
+// once per chunk, so a table that fills a 1 MiB chunk pays it once in thousands of keys.
 class ChunkPool {
  public:
   explicit ChunkPool(const ChunkPoolOptions& options = {});
@@ -79,12 +77,12 @@ class ChunkPool {
   // The pool of the process: made on first use with the default options, never destroyed.
   static ChunkPool& Default();
 
-  // The smallest chunk that holds `min_bytes` (at least one byte), or above the largest class an oversize block of exactly
-  // that size. Empty when the operating system refuses memory.
+  // The smallest chunk that holds `min_bytes` (at least one byte), or above the largest class an oversize block of
+  // exactly that size. Empty when the operating system refuses memory.
   [[nodiscard]] Chunk Acquire(size_t min_bytes, ChunkKind kind);
 
-  // Gives chunks back to the pools that made them: kept while the cap allows, otherwise given up (an admission drop). Empty
-  // chunks are passed over. The caller must not touch a chunk afterwards; neither does the pool.
+  // Gives chunks back to the pools that made them: kept while the cap allows, otherwise given up (an admission drop).
+  // Empty chunks are passed over. The caller must not touch a chunk afterwards; neither does the pool.
   static void Release(std::span<const Chunk> chunks);
   static void Release(const Chunk& chunk) { Release({&chunk, 1}); }
 
@@ -92,8 +90,8 @@ class ChunkPool {
   static void Drop(std::span<const Chunk> chunks);
   static void Drop(const Chunk& chunk) { Drop({&chunk, 1}); }
 
-  // The pressure hook: empties the bins. Returns the bytes handed back; 0 when nothing is idle, when called from within itself,
-  // or when another thread is already at it. Chunks on loan are not touched.
+  // The pressure hook: empties the bins. Returns the bytes handed back; 0 when nothing is idle, when called from within
+  // itself, or when another thread is already at it. Chunks on loan are not touched.
   size_t OnMemoryPressure();
 
   // A consistent snapshot, taken under the pool's lock. At a quiet point, per class and in sum:
@@ -106,6 +104,12 @@ class ChunkPool {
 
  private:
   class Impl;
+
+  // The only source of chunks that come from no bin: room of a slab, or a new mapping. Never inlined, so that profiles
+  // name it.
+  [[gnu::noinline]] Chunk Fresh(size_t slot, size_t bytes, ChunkKind kind);
+  Chunk TakeOrMake(size_t slot, size_t bytes, ChunkKind kind);
+
   std::unique_ptr<Impl> impl_;
 };
 

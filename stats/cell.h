@@ -9,11 +9,10 @@ namespace strongbin {
 // One 64-bit number that one thread at a time changes while any thread reads it.
 //
 // Owns nothing; 8 bytes, zero at first, may live in shared memory.
-// Thread safety: Load from any thread at any time. Add, Sub, Set and RaiseTo only under the lock (or by the single writer) that
-// guards what is counted; AddShared from any thread.
-// Every access is relaxed: a cell orders nothing, it is a number to look at. Who needs cells that agree with each other takes
-// the lock that their writers hold.
-// Cost: a plain load and store; AddShared is one locked instruction.
+// Thread safety: Load from any thread at any time. Add, Sub, Set and RaiseTo only under the lock (or by the single
+// writer) that guards what is counted; AddShared from any thread. Every access is relaxed: a cell orders nothing, it is
+// a number to look at. Who needs cells that agree with each other takes the lock that their writers hold. Cost: a plain
+// load and store; AddShared is one locked instruction.
 class Cell {
  public:
   uint64_t Load() const { return value_.load(std::memory_order_relaxed); }

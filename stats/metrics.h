@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "strongbin/stats/cell.h"
 
@@ -19,8 +21,8 @@ struct MetricInfo {
   MetricType type;
   std::string_view unit;
   std::string_view help;
-  std::string_view label;                     // empty for a metric of one cell
-  std::span<const std::string_view> labels;   // one value per cell; empty for a metric of one cell
+  std::string_view label;                    // empty for a metric of one cell
+  std::span<const std::string_view> labels;  // one value per cell; empty for a metric of one cell
 };
 
 #define STRONGBIN_LABEL_CHUNK_KIND(NAME, HELP) k_##NAME,
@@ -72,6 +74,15 @@ using PoolStats = PoolMetrics<uint64_t>;
 using PoolCells = PoolMetrics<Cell>;
 using TableStats = TableMetrics<uint64_t>;
 using TableCells = TableMetrics<Cell>;
+
+// Cells can be placed in shared memory: zero bytes are a valid start, nothing points anywhere, and no access takes a
+// lock that another process might hold.
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+static_assert(sizeof(Cell) == sizeof(uint64_t) && std::is_standard_layout_v<Cell>);
+static_assert(std::is_standard_layout_v<PoolCells> && std::is_trivially_destructible_v<PoolCells>);
+static_assert(std::is_standard_layout_v<TableCells> && std::is_trivially_destructible_v<TableCells>);
+static_assert(sizeof(PoolCells) == sizeof(PoolStats) && sizeof(TableCells) == sizeof(TableStats));
+static_assert(std::is_trivially_copyable_v<PoolStats> && std::is_trivially_copyable_v<TableStats>);
 
 namespace stats_internal {
 

@@ -1,0 +1,32 @@
+// The arena of value bytes.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "strongbin/arena/monotonic_arena.h"
+
+namespace strongbin {
+
+// A MonotonicArena whose way to new buffers has a name of its own, so that profiles tell what values cost.
+//
+// Everything else is as in MonotonicArena: ownership, thread safety, lifetime, answers when memory is refused.
+class ValueArena : public MonotonicArena {
+ public:
+  // `options.kind` is not looked at.
+  explicit ValueArena(const MonotonicArenaOptions& options = {});
+
+  [[nodiscard]] char* Allocate(size_t bytes, size_t alignment = 1) {
+    char* result = TryBump(bytes, alignment);
+    return result != nullptr ? result : AllocateSlow(bytes, alignment);
+  }
+
+  // A copy of a value; null when memory is refused.
+  [[nodiscard]] char* Copy(std::string_view value);
+
+ private:
+  // The only way to fresh chunks for values. Never inlined, and no tail call, so that it stands in every stack.
+  [[gnu::noinline]] char* AllocateSlow(size_t bytes, size_t alignment);
+};
+
+}  // namespace strongbin

@@ -1,0 +1,326 @@
+#include "strongbin/memtable/append_only_memtable.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "strongbin/memtable/iterator_impl.h"
+#include "strongbin/memtable/table_state.h"
+#include "strongbin/memtable/writer_lock.h"
+
+namespace strongbin {
+
+namespace {
+
+bool IsBlob(std::string_view bytes) { return bytes.size() < kMaxBlobBytes && (bytes.data() != nullptr || bytes.empty()); }
+
+bool IsValid(const Write& write) {
+  return IsBlob(write.key) && IsBlob(write.key_suffix) && IsBlob(write.value) &&
+         write.key.size() + write.key_suffix.size() < kMaxBlobBytes && write.sequence <= kMaxSequence &&
+         (static_cast<uint8_t>(write.kind) & EntryFace::kDeadBit) == 0;
+}
+
+// What a batch will put into the arenas. Sums of sizes below 2^32 do not overflow 64 bits.
+Capacity SizeOf(std::span<const Write> writes) {
+  Capacity size{.entries = writes.size()};
+  for (const Write& write : writes) {
+    const size_t key_bytes = write.key.size() + write.key_suffix.size();
+    if (key_bytes > kInlineKeyBytes) size.key_bytes += key_bytes;
+    if (write.value_mode == ValueMode::kCopy) size.value_bytes += write.value.size();
+  }
+  return size;
+}
+
+Capacity Largest(const Capacity& a, const Capacity& b) {
+  return {std::max(a.entries, b.entries), std::max(a.key_bytes, b.key_bytes), std::max(a.value_bytes, b.value_bytes)};
+}
+Capacity Smallest(const Capacity& a, const Capacity& b) {
+  return {std::min(a.entries, b.entries), std::min(a.key_bytes, b.key_bytes), std::min(a.value_bytes, b.value_bytes)};
+}
+
+}  // namespace
+
+class AppendOnlyMemtable::Impl {
+ public:
+  explicit Impl(const MemtableOptions& options)
+      : options_(options),
+        pool_(options.pool != nullptr ? *options.pool : ChunkPool::Default()),
+        lock_(options.concurrent_writers),
+        expected_(options.base_capacity),
+        current_(NewState()) {}
+  ~Impl() { current_.Abandon(); }
+
+  // The current generation; null once released, or when there was no memory for it.
+  TableState* State() const { return static_cast<TableState*>(current_.Load()); }
+
+  Status Append(std::span<const Write> writes, bool trusted_sorted) {
+    if (!std::all_of(writes.begin(), writes.end(), IsValid)) return Status::Code::kInvalidArgument;
+    const std::lock_guard<WriterLock> lock(lock_);
+    TableState* state = nullptr;
+    if (const Status status = Writable(&state); !status.ok()) return status;
+    if (options_.hard_budget_bytes > 0 && state->WouldPass(options_.hard_budget_bytes, SizeOf(writes))) {
+      return Status::Code::kOverBudget;
+    }
+    return state->Append(writes, trusted_sorted);
+  }
+
+  Status AppendFilled(const Write& write, size_t value_bytes, const ValueFiller& fill);
+  Status Reserve(const Capacity& capacity);
+  Status Replace(ResetKindLabel kind, WhenBusy when_busy);
+
+  void Freeze() {
+    const std::lock_guard<WriterLock> lock(lock_);
+    // Release: who sees the table frozen sees all its entries.
+    frozen_.store(true, std::memory_order_release);
+  }
+
+  TableStats Stats() {
+    const std::lock_guard<WriterLock> lock(lock_);
+    TableStats stats = past_;
+    if (const TableState* state = State()) state->AddTo(&stats);
+    stats.runs = cells_.runs.Load();
+    stats.sorts = cells_.sorts.Load();
+    stats.sorted_entries = cells_.sorted_entries.Load();
+    stats.merges = cells_.merges.Load();
+    stats.merged_entries = cells_.merged_entries.Load();
+    return stats;
+  }
+
+  void Trim(const Capacity& capacity) {
+    const std::lock_guard<WriterLock> lock(lock_);
+    expected_ = Smallest(expected_, capacity);
+  }
+  Capacity expected_capacity() {
+    const std::lock_guard<WriterLock> lock(lock_);
+    return expected_;
+  }
+
+  const MemtableOptions& options() const { return options_; }
+  ChunkPool& pool() const { return pool_; }
+  // Acquire: see Freeze.
+  bool frozen() const { return frozen_.load(std::memory_order_acquire); }
+  ReadPin Pin() const { return current_.Pin(); }
+
+ private:
+  TableState* NewState() {
+    return new (std::nothrow) TableState(&pool_, &cells_, options_.checksum_entries, expected_);
+  }
+  // Under lock_: the generation that writes go to.
+  Status Writable(TableState** state) {
+    *state = State();
+    if (*state == nullptr) return closed_ ? Status::Code::kClosed : Status::Code::kOutOfMemory;
+    return frozen_.load(std::memory_order_relaxed) ? Status::Code::kFrozen : Status::Code::kOk;
+  }
+  Status TryReplace(ResetKindLabel kind, TableState** previous);
+
+  const MemtableOptions options_;
+  ChunkPool& pool_;
+  mutable WriterLock lock_;
+  Capacity expected_;           // lock_
+  TableStats past_;             // lock_: counters of earlier generations
+  TableCells cells_;            // changed by the ordered readers of the current generation
+  bool closed_ = false;         // lock_
+  std::atomic<bool> frozen_{false};
+  PinnedPointer current_;
+};
+
+// The value is filled in outside the lock, so that a slow or nested callback holds up nobody; a pin keeps its room from being
+// reset away meanwhile.
+Status AppendOnlyMemtable::Impl::AppendFilled(const Write& write, size_t value_bytes, const ValueFiller& fill) {
+  Write filled = write;
+  filled.value = {};
+  filled.value_mode = ValueMode::kBorrow;
+  if (value_bytes >= kMaxBlobBytes || !IsValid(filled)) return Status::Code::kInvalidArgument;
+  ReadPin pin = Pin();
+  char* room = nullptr;
+  {
+    const std::lock_guard<WriterLock> lock(lock_);
+    TableState* state = nullptr;
+    if (const Status status = Writable(&state); !status.ok()) return status;
+    if (pin.get() != state) return Status::Code::kOutOfMemory;  // no memory for a pin
+    Capacity size = SizeOf({&filled, 1});
+    size.value_bytes = value_bytes;
+    if (options_.hard_budget_bytes > 0 && state->WouldPass(options_.hard_budget_bytes, size)) {
+      return Status::Code::kOverBudget;
+    }
+    room = state->AllocateValue(value_bytes);
+    if (room == nullptr) return Status::Code::kOutOfMemory;
+  }
+  if (!fill({room, value_bytes})) return Status::Code::kAborted;
+  filled.value = {room, value_bytes};
+  return Append({&filled, 1}, /*trusted_sorted=*/false);
+}
+
+Status AppendOnlyMemtable::Impl::Reserve(const Capacity& capacity) {
+  const std::lock_guard<WriterLock> lock(lock_);
+  TableState* state = nullptr;
+  if (const Status status = Writable(&state); !status.ok()) return status;
+  if (options_.hard_budget_bytes > 0 && state->WouldPass(options_.hard_budget_bytes, capacity)) {
+    return Status::Code::kOverBudget;
+  }
+  return state->Reserve(capacity);
+}
+
+Status AppendOnlyMemtable::Impl::TryReplace(ResetKindLabel kind, TableState** previous) {
+  const bool ends = kind == ResetKindLabel::k_release_warm || kind == ResetKindLabel::k_release_cold;
+  const std::lock_guard<WriterLock> lock(lock_);
+  if (closed_) return Status::Code::kClosed;
+  TableState* const old = State();
+  const Capacity held = old == nullptr ? Capacity{} : old->held();
+  const Capacity halved{expected_.entries / 2, expected_.key_bytes / 2, expected_.value_bytes / 2};
+  const Capacity before = expected_;
+  // What this generation held, or half of what was expected of it, so that one large generation is forgotten in a few.
+  expected_ = kind == ResetKindLabel::k_reset_hard ? options_.base_capacity
+                                                   : Largest(options_.base_capacity, Largest(held, halved));
+  TableState* next = nullptr;
+  if (!ends) {
+    next = NewState();
+    if (next == nullptr) {
+      expected_ = before;
+      return Status::Code::kOutOfMemory;
+    }
+  }
+  if (old != nullptr && current_.TryReplace(next) == nullptr) {
+    if (next != nullptr) DestroyUnpinned(next);
+    expected_ = before;
+    past_.busy_resets += 1;
+    return Status::Code::kBusy;
+  }
+  if (old == nullptr) current_.TryReplace(next);
+  if (old != nullptr) {
+    TableStats gauges = past_;
+    old->AddTo(&gauges);
+    past_.peak_bytes = gauges.peak_bytes;
+    past_.longest_chain = gauges.longest_chain;
+    past_.buffers_examined = gauges.buffers_examined;
+  }
+  cells_.runs.Set(0);
+  past_.resets[static_cast<size_t>(kind)] += 1;
+  closed_ = ends;
+  // Release: a writer that sees the table writable again sees the new generation.
+  frozen_.store(false, std::memory_order_release);
+  *previous = old;
+  return Status::Code::kOk;
+}
+
+Status AppendOnlyMemtable::Impl::Replace(ResetKindLabel kind, WhenBusy when_busy) {
+  TableState* previous = nullptr;
+  for (;;) {
+    const Status status = TryReplace(kind, &previous);
+    if (status.ok()) break;
+    if (status != Status::Code::kBusy || when_busy == WhenBusy::kReturn) return status;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  if (previous == nullptr) return Status::Code::kOk;
+  // Outside the lock: giving chunks back may take system calls.
+  if (kind == ResetKindLabel::k_reset_cold || kind == ResetKindLabel::k_release_cold) previous->MakeCold();
+  DestroyUnpinned(previous);
+  return Status::Code::kOk;
+}
+
+AppendOnlyMemtable::AppendOnlyMemtable(const MemtableOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+AppendOnlyMemtable::~AppendOnlyMemtable() = default;
+
+Status AppendOnlyMemtable::Put(std::string_view key, Sequence sequence, std::string_view value) {
+  return Append({.key = key, .sequence = sequence, .value = value});
+}
+Status AppendOnlyMemtable::Delete(std::string_view key, Sequence sequence) {
+  return Append({.key = key, .sequence = sequence, .kind = EntryKind::kDelete});
+}
+Status AppendOnlyMemtable::PutPointer(std::string_view key, Sequence sequence, const ValuePointer& pointer) {
+  const std::string_view bytes(reinterpret_cast<const char*>(&pointer), sizeof(pointer));
+  return Append({.key = key, .sequence = sequence, .value = bytes, .kind = EntryKind::kValuePointer});
+}
+Status AppendOnlyMemtable::Append(const Write& write) { return impl_->Append({&write, 1}, /*trusted_sorted=*/false); }
+Status AppendOnlyMemtable::AppendFilled(const Write& write, size_t value_bytes, const ValueFiller& fill) {
+  return impl_->AppendFilled(write, value_bytes, fill);
+}
+Status AppendOnlyMemtable::AppendBatch(std::span<const Write> batch) {
+  return impl_->Append(batch, /*trusted_sorted=*/false);
+}
+Status AppendOnlyMemtable::AppendSortedBatch(std::span<const Write> batch) {
+  return impl_->Append(batch, /*trusted_sorted=*/true);
+}
+
+Status AppendOnlyMemtable::AppendProduced(size_t count, const WriteProducer& produce) {
+  if (count == 0) return Status::Code::kOk;
+  if (count > SIZE_MAX / sizeof(Write)) return Status::Code::kOutOfMemory;
+  const std::unique_ptr<Write[]> writes(new (std::nothrow) Write[count]);
+  if (writes == nullptr) return Status::Code::kOutOfMemory;
+  for (size_t i = 0; i < count; ++i) {
+    if (!produce(i, &writes[i])) return Status::Code::kAborted;
+  }
+  return AppendBatch({writes.get(), count});
+}
+
+Status AppendOnlyMemtable::Reserve(const Capacity& capacity) { return impl_->Reserve(capacity); }
+void AppendOnlyMemtable::Freeze() { impl_->Freeze(); }
+bool AppendOnlyMemtable::frozen() const { return impl_->frozen(); }
+
+LookupResult AppendOnlyMemtable::Get(std::string_view key, Sequence snapshot) const {
+  const TableState* state = impl_->State();
+  if (state == nullptr) return {.status = Status::Code::kClosed};
+  if (!IsBlob(key)) return {.status = Status::Code::kInvalidArgument};
+  const std::optional<uint32_t> position = state->FindPosition(key, snapshot);
+  if (!position) return {};
+  const Entry& entry = *state->log().At(*position);
+  if (!state->ChecksumMatches(*position, entry)) return {.status = Status::Code::kCorruption};
+  return {Status::Code::kOk, EntryFace::KindOf(entry), EntryFace::SequenceOf(entry), entry.value.view()};
+}
+
+MemtableIterator AppendOnlyMemtable::NewIterator(const ReadOptions& options) const {
+  return MemtableIterator(
+      std::unique_ptr<MemtableIterator::Impl>(new (std::nothrow) MemtableIterator::Impl(impl_->Pin(), options)));
+}
+
+ReadPin AppendOnlyMemtable::Pin() const { return impl_->Pin(); }
+
+bool AppendOnlyMemtable::ProbingIsCheaperThanScanning(uint64_t key_count) const {
+  const TableState* state = impl_->State();
+  if (state == nullptr) return true;
+  // Weights in nanoseconds, from the benchmarks of a million entries: only their ratios matter.
+  constexpr uint64_t kProbeIndex = 150, kProbeStep = 20, kScanEntry = 15, kSortEntry = 60;
+  const uint64_t entries = state->log().size();
+  const uint64_t base = std::min(state->base_count(), entries);
+  const uint64_t probe = (base < entries ? kProbeIndex : 0) + kProbeStep * static_cast<uint64_t>(std::bit_width(base));
+  const uint64_t scan = kScanEntry * entries + kSortEntry * state->UnsortedCount(base, entries);
+  return key_count < scan / std::max<uint64_t>(probe, 1);
+}
+
+Status AppendOnlyMemtable::ResetWarm(WhenBusy when_busy) {
+  return impl_->Replace(ResetKindLabel::k_reset_warm, when_busy);
+}
+Status AppendOnlyMemtable::ResetCold(WhenBusy when_busy) {
+  return impl_->Replace(ResetKindLabel::k_reset_cold, when_busy);
+}
+Status AppendOnlyMemtable::ResetHard(WhenBusy when_busy) {
+  return impl_->Replace(ResetKindLabel::k_reset_hard, when_busy);
+}
+Status AppendOnlyMemtable::ReleaseWarm(WhenBusy when_busy) {
+  return impl_->Replace(ResetKindLabel::k_release_warm, when_busy);
+}
+Status AppendOnlyMemtable::ReleaseCold(WhenBusy when_busy) {
+  return impl_->Replace(ResetKindLabel::k_release_cold, when_busy);
+}
+void AppendOnlyMemtable::Trim(const Capacity& capacity) { impl_->Trim(capacity); }
+Capacity AppendOnlyMemtable::expected_capacity() const { return impl_->expected_capacity(); }
+
+uint64_t AppendOnlyMemtable::entry_count() const {
+  const TableState* state = impl_->State();
+  return state == nullptr ? 0 : state->live_entry_count();
+}
+size_t AppendOnlyMemtable::MemoryUsage() const {
+  const TableState* state = impl_->State();
+  return state == nullptr ? 0 : state->reserved_bytes();
+}
+bool AppendOnlyMemtable::ShouldFreeze() const { return MemoryUsage() >= impl_->options().freeze_bytes; }
+TableStats AppendOnlyMemtable::Stats() const { return impl_->Stats(); }
+ChunkPool& AppendOnlyMemtable::pool() const { return impl_->pool(); }
+
+}  // namespace strongbin

@@ -1,0 +1,279 @@
+// The hash index that finds the versions of a key.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <string_view>
+
+#include "strongbin/arena/monotonic_arena.h"
+#include "strongbin/memtable/append_log.h"
+#include "strongbin/memtable/types.h"
+#include "strongbin/memtable/version_lists.h"
+
+namespace strongbin {
+
+// Insert-only extendible hashing over segments of cache lines.
+//
+// A line holds eight 8-byte slots: 31 bits of hash, and either the position of the only version of a key or the handle of its
+// version list. A key lies in its home line or behind it; a line that keys have passed carries an overflow mark. Segments of up
+// to kMaxLines lines are reached through a directory by the upper hash bits; a segment that fills up is first made larger and
+// then split by one more bit. Everything that growth needs is in the slots: no key is read again.
+// Idea: R. Fagin et al., "Extendible hashing"; line buckets as in cache-conscious hash tables.
+//
+// Owns its lines and directories (in an arena of pool chunks) and the version lists. An empty index holds no chunk.
+// Thread safety: one writer (Insert); any number of lock-free readers (Find), beside the writer.
+// How readers stay right while a segment is split: the sibling is filled and put into the directory before the moved slots are
+// cleared; a reader that finds nothing looks at the directory again and starts over if its segment has been replaced or split.
+// Slots that it finds are verified against the key, so a stale slot can mislead nobody.
+// When memory is refused: Insert answers so, and the index finds what it found before.
+// Cost: a find touches one line, then the entry; an insert the same. Growth moves a slot about once over its life; the longest
+// single pause is one split of kMaxLines lines, or one doubling of the directory (16 bytes for each segment of about 2,500 keys).
+template <class Face>
+class LookupIndex {
+ public:
+  using Log = AppendLog<typename Face::Slot>;
+  enum class Outcome : uint8_t { kNewKey, kNewVersion, kDuplicate, kOutOfMemory };
+
+  LookupIndex(ChunkPool* pool, const Log& log)
+      : log_(log), arena_({.pool = pool, .kind = ChunkKind::k_index}), versions_(pool, log) {}
+
+  bool empty() const { return root_.load(std::memory_order_relaxed) == 0; }
+
+  // Brings the home line of a hash into the cache.
+  void Prefetch(uint64_t hash) const {
+    if (const Root root = LoadRoot(); root.directory != nullptr) {
+      const uint32_t hash31 = Hash31(hash);
+      const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
+      __builtin_prefetch(segment.lines() + (hash31 & segment.line_mask()), 1);
+    }
+  }
+
+  // The position of the newest version of `key` at or below `snapshot` that is not dead.
+  std::optional<uint32_t> Find(uint64_t hash, std::string_view key, uint64_t prefix, Sequence snapshot) const;
+
+  // Makes the entry at `position` findable. `hash` is that of its key.
+  [[nodiscard]] Outcome Insert(uint64_t hash, uint32_t position);
+
+  uint64_t key_count() const { return key_count_; }                  // writer only
+  uint64_t longest_chain_slots() const { return longest_chain_; }    // writer only
+  size_t reserved_bytes() const { return arena_.reserved_bytes() + versions_.reserved_bytes(); }
+  size_t used_bytes() const { return arena_.used_bytes() + versions_.used_bytes(); }  // writer only
+  size_t abandoned_bytes() const { return arena_.abandoned_bytes(); }
+  uint64_t buffers_examined() const { return arena_.buffers_examined(); }
+  void Drop() {
+    arena_.Drop();
+    versions_.Drop();
+  }
+
+ private:
+  static constexpr uint32_t kLineSlots = 8;
+  static constexpr uint32_t kMinLines = 32;   // a 2 KiB segment
+  static constexpr uint32_t kMaxLines = 512;  // a 32 KiB segment
+  static constexpr uint32_t kMaxDepth = 22;   // beyond it segments grow instead of being split
+  static constexpr int kHashBits = 31;
+
+  // A slot: [31 bits hash][overflow mark of the line, in its first slot][is list][31 bits position + 1, or list handle].
+  using Slot = std::atomic<uint64_t>;
+  struct alignas(64) Line {
+    Slot slots[kLineSlots];
+  };
+  static constexpr uint64_t kOverflow = uint64_t{1} << 32;
+  static constexpr uint64_t kIsList = uint64_t{1} << 31;
+  static constexpr uint64_t kValueMask = kIsList - 1;
+  static constexpr int kHashShift = 33;
+
+  static uint32_t Hash31(uint64_t hash) { return static_cast<uint32_t>(hash >> kHashShift); }
+  static uint32_t SlotHash(uint64_t word) { return static_cast<uint32_t>(word >> kHashShift); }
+  static bool IsUsed(uint64_t word) { return (word & kValueMask) != 0; }
+
+  // A directory entry's word: [48 bits address of the lines][8 bits log2(lines)][8 bits local depth].
+  class SegmentRef {
+   public:
+    explicit SegmentRef(uint64_t word) : word_(word) {}
+    SegmentRef(Line* lines, uint32_t line_bits, uint32_t depth)
+        : word_((reinterpret_cast<uintptr_t>(lines) << 16) | (uint64_t{line_bits} << 8) | depth) {}
+    Line* lines() const { return reinterpret_cast<Line*>(word_ >> 16); }
+    uint32_t line_bits() const { return (word_ >> 8) & 0xFF; }
+    uint32_t line_count() const { return uint32_t{1} << line_bits(); }
+    uint32_t line_mask() const { return line_count() - 1; }
+    uint32_t depth() const { return word_ & 0xFF; }
+    uint64_t word() const { return word_; }
+
+   private:
+    uint64_t word_;
+  };
+
+  struct DirectoryEntry {
+    std::atomic<uint64_t> word;  // SegmentRef
+    uint32_t* live_count;        // slots in use; writer only
+  };
+  // The directory with its depth: [48 bits address][16 bits depth].
+  struct Root {
+    DirectoryEntry* directory;
+    uint32_t depth;
+    DirectoryEntry& EntryFor(uint32_t hash31) const { return directory[uint64_t{hash31} >> (kHashBits - depth)]; }
+  };
+  // Acquire: the directory is seen as it was when it was published.
+  Root LoadRoot() const {
+    const uint64_t word = root_.load(std::memory_order_acquire);
+    return {reinterpret_cast<DirectoryEntry*>(word >> 16), static_cast<uint32_t>(word & 0xFFFF)};
+  }
+  void StoreRoot(const Root& root) {
+    // Release: pairs with LoadRoot.
+    root_.store((reinterpret_cast<uintptr_t>(root.directory) << 16) | root.depth, std::memory_order_release);
+  }
+
+  std::optional<uint32_t> Resolve(uint64_t word, Sequence snapshot) const {
+    if ((word & kIsList) != 0) return versions_.Find(static_cast<uint32_t>(word & kValueMask), snapshot);
+    const auto position = static_cast<uint32_t>(word & kValueMask) - 1;
+    const auto& entry = *log_.At(position);
+    if (Face::SequenceOf(entry) > snapshot || Face::IsDead(entry)) return std::nullopt;
+    return position;
+  }
+  // Some entry of the key that a slot stands for.
+  const typename Face::Slot& AnyEntryOf(uint64_t word) const {
+    if ((word & kIsList) == 0) return *log_.At((word & kValueMask) - 1);
+    return *log_.At(versions_.Any(static_cast<uint32_t>(word & kValueMask)));
+  }
+
+  Outcome AddVersion(Slot& slot, uint64_t word, uint32_t position);
+  static void Place(const SegmentRef& segment, uint64_t word, uint64_t* passed_slots);
+  bool HasRoom(const SegmentRef& segment, uint32_t live_count) const {
+    return live_count < segment.line_count() * kLineSlots / 16 * 13;
+  }
+  bool Start();
+  bool GrowSegmentOf(uint32_t hash31);
+  bool Enlarge(DirectoryEntry& entry, uint32_t hash31);
+  bool Split(uint32_t hash31);
+  bool DoubleDirectory();
+  Line* NewLines(uint32_t count);
+  void PutIntoDirectory(const SegmentRef& segment, uint32_t* live_count, uint32_t hash31);
+  static void ClearMoved(const SegmentRef& segment, uint32_t bit);
+  static void UnmarkLines(const SegmentRef& segment);
+
+  const Log& log_;
+  MonotonicArena arena_;
+  VersionLists<Face> versions_;
+  std::atomic<uint64_t> root_{0};
+  uint64_t key_count_ = 0;
+  uint64_t longest_chain_ = 0;
+};
+
+template <class Face>
+std::optional<uint32_t> LookupIndex<Face>::Find(uint64_t hash, std::string_view key, uint64_t prefix,
+                                                Sequence snapshot) const {
+  const uint32_t hash31 = Hash31(hash);
+  Root root = LoadRoot();
+  if (root.directory == nullptr) return std::nullopt;
+  // Acquire: the lines of a segment are seen as they were when it was published.
+  uint64_t segment_word = root.EntryFor(hash31).word.load(std::memory_order_acquire);
+  for (;;) {
+    const SegmentRef segment(segment_word);
+    const uint32_t mask = segment.line_mask();
+    uint32_t line_number = hash31 & mask;
+    for (uint32_t passed = 0; passed <= mask; ++passed, line_number = (line_number + 1) & mask) {
+      const Line& line = segment.lines()[line_number];
+      for (const Slot& slot : line.slots) {
+        // Acquire: the entry or list that the slot leads to is whole; and a slot found cleared after a split makes the split's
+        // directory entry visible to the second look below.
+        const uint64_t word = slot.load(std::memory_order_acquire);
+        if (SlotHash(word) != hash31 || !IsUsed(word)) continue;
+        if (Face::HasKey(AnyEntryOf(word), key, prefix)) return Resolve(word, snapshot);
+      }
+      if ((line.slots[0].load(std::memory_order_acquire) & kOverflow) == 0) break;
+    }
+    root = LoadRoot();
+    const uint64_t now = root.EntryFor(hash31).word.load(std::memory_order_acquire);
+    if (now == segment_word) return std::nullopt;
+    segment_word = now;
+  }
+}
+
+template <class Face>
+typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uint32_t position) {
+  const uint32_t hash31 = Hash31(hash);
+  if (empty() && !Start()) return Outcome::kOutOfMemory;
+  const auto& entry = *log_.At(position);
+  const std::string_view key = Face::Key(entry);
+  const uint64_t prefix = Face::Prefix(entry);
+  {
+    const SegmentRef segment(LoadRoot().EntryFor(hash31).word.load(std::memory_order_relaxed));
+    const uint32_t mask = segment.line_mask();
+    uint32_t line_number = hash31 & mask;
+    for (uint32_t passed = 0; passed <= mask; ++passed, line_number = (line_number + 1) & mask) {
+      Line& line = segment.lines()[line_number];
+      for (Slot& slot : line.slots) {
+        const uint64_t word = slot.load(std::memory_order_relaxed);
+        if (SlotHash(word) != hash31 || !IsUsed(word)) continue;
+        if (Face::HasKey(AnyEntryOf(word), key, prefix)) return AddVersion(slot, word, position);
+      }
+      if ((line.slots[0].load(std::memory_order_relaxed) & kOverflow) == 0) break;
+    }
+  }
+  while (!HasRoom(SegmentRef(LoadRoot().EntryFor(hash31).word.load(std::memory_order_relaxed)),
+                  *LoadRoot().EntryFor(hash31).live_count)) {
+    if (!GrowSegmentOf(hash31)) return Outcome::kOutOfMemory;
+  }
+  DirectoryEntry& home = LoadRoot().EntryFor(hash31);
+  uint64_t passed_slots = 0;
+  Place(SegmentRef(home.word.load(std::memory_order_relaxed)), (uint64_t{hash31} << kHashShift) | (position + 1),
+        &passed_slots);
+  ++*home.live_count;
+  ++key_count_;
+  if (passed_slots > longest_chain_) longest_chain_ = passed_slots;
+  return Outcome::kNewKey;
+}
+
+template <class Face>
+typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, uint64_t word, uint32_t position) {
+  const uint64_t kept = word & ~(kIsList | kValueMask);
+  uint32_t handle;
+  if ((word & kIsList) == 0) {
+    const auto only = static_cast<uint32_t>(word & kValueMask) - 1;
+    const auto& entry = *log_.At(only);
+    if (Face::SequenceOf(entry) == Face::SequenceOf(*log_.At(position)) && !Face::IsDead(entry)) return Outcome::kDuplicate;
+    const std::optional<uint32_t> created = versions_.Create(only, position);
+    if (!created) return Outcome::kOutOfMemory;
+    handle = *created;
+  } else {
+    handle = static_cast<uint32_t>(word & kValueMask);
+    switch (versions_.Add(&handle, position)) {
+      case VersionLists<Face>::Outcome::kAdded:
+        break;
+      case VersionLists<Face>::Outcome::kDuplicate:
+        return Outcome::kDuplicate;
+      case VersionLists<Face>::Outcome::kOutOfMemory:
+        return Outcome::kOutOfMemory;
+    }
+  }
+  // Release: a reader that sees the handle sees the list. Also a no-op store when the list has kept its handle.
+  slot.store(kept | kIsList | handle, std::memory_order_release);
+  return Outcome::kNewVersion;
+}
+
+// Puts a slot into the first free place from its home line on and marks the lines it passes. The segment must have one.
+template <class Face>
+void LookupIndex<Face>::Place(const SegmentRef& segment, uint64_t word, uint64_t* passed_slots) {
+  const uint32_t mask = segment.line_mask();
+  for (uint32_t line_number = SlotHash(word) & mask;; line_number = (line_number + 1) & mask) {
+    Line& line = segment.lines()[line_number];
+    for (Slot& slot : line.slots) {
+      const uint64_t old = slot.load(std::memory_order_relaxed);
+      if (!IsUsed(old)) {
+        // Release: a reader that sees the slot sees the entry it leads to.
+        slot.store(word | (old & kOverflow), std::memory_order_release);
+        return;
+      }
+      ++*passed_slots;
+    }
+    const uint64_t first = line.slots[0].load(std::memory_order_relaxed);
+    // Release keeps the slot's earlier content published; the mark itself orders nothing.
+    if ((first & kOverflow) == 0) line.slots[0].store(first | kOverflow, std::memory_order_release);
+  }
+}
+
+}  // namespace strongbin
+
+#include "strongbin/memtable/lookup_index_growth.h"

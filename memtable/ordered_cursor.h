@@ -1,0 +1,159 @@
+// Walks all entries of a table in order: the ascending base and the sorted runs, merged on the fly.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "strongbin/memtable/key_order.h"
+#include "strongbin/memtable/loser_tree.h"
+#include "strongbin/memtable/ref_ptr.h"
+#include "strongbin/memtable/sorted_run.h"
+
+namespace strongbin {
+
+// Every version of every key, dead entries excepted, both directions.
+//
+// Shares the run set; borrows the log, which must outlive it. One thread at a time.
+// Invariant: forwards, each source stands at its first entry not before the current one, backwards at its last not behind it; so
+// a change of direction moves each source by one and searches none.
+// Cost: a seek is a binary search in each source; a step compares log2(sources) heads.
+template <class Face>
+class OrderedCursor {
+ public:
+  using Slot = typename Face::Slot;
+
+  explicit OrderedCursor(const AppendLog<Slot>& log) : order_(log) {}
+
+  // Looks at the base [0, base_count) and at `runs` from now on. Not positioned.
+  void SetSources(uint64_t base_count, RefPtr<const RunSet> runs) {
+    runs_ = std::move(runs);
+    count_ = 0;
+    if (base_count > 0) sources_[count_++] = Source{.run = nullptr, .size = base_count};
+    for (size_t i = 0; runs_ && i < runs_->count; ++i) {
+      sources_[count_++] = Source{.run = runs_->runs[i].get(), .size = runs_->runs[i]->size()};
+    }
+  }
+
+  bool Valid() const { return count_ > 0 && !Head().ended(); }
+  const Slot& slot() const { return *Head().slot; }
+  uint64_t position() const { return Head().record.position(); }
+
+  void SeekToFirst() {
+    for (uint32_t i = 0; i < count_; ++i) sources_[i].index = 0;
+    Start(/*forward=*/true);
+  }
+  void SeekToLast() {
+    for (uint32_t i = 0; i < count_; ++i) sources_[i].index = sources_[i].size - 1;
+    Start(/*forward=*/false);
+  }
+  // The first entry at or behind `target`.
+  void Seek(const SeekTarget& target) {
+    for (uint32_t i = 0; i < count_; ++i) sources_[i].index = LowerBound(sources_[i], target);
+    Start(/*forward=*/true);
+  }
+  // The last entry before `target`.
+  void SeekBefore(const SeekTarget& target) {
+    // An index of 0 wraps and so counts as ended.
+    for (uint32_t i = 0; i < count_; ++i) sources_[i].index = LowerBound(sources_[i], target) - 1;
+    Start(/*forward=*/false);
+  }
+
+  void Next() { Step(/*forward=*/true); }  // requires Valid()
+  void Prev() { Step(/*forward=*/false); }  // requires Valid()
+
+ private:
+  struct Source {
+    const SortedRun* run;  // null: the base, where the index is the position
+    uint64_t size;
+    uint64_t index = 0;
+    RunRecord record = {};  // the head's, if not ended
+    const Slot* slot = nullptr;
+
+    bool ended() const { return index >= size; }
+    size_t skip_bytes() const { return run == nullptr ? 0 : run->skip_bytes(); }
+  };
+  static constexpr uint64_t kPrefetchSlots = 12;
+  static constexpr uint64_t kPrefetchBytes = 6;
+
+  const Source& Head() const { return sources_[tree_.winner()]; }
+
+  uint64_t PositionAt(const Source& source, uint64_t index) const {
+    return source.run == nullptr ? index : source.run->At(index).position();
+  }
+
+  void Load(Source& source) const {
+    if (source.ended()) return;
+    source.record = source.run == nullptr ? order_.MakeRecord(source.index, 0) : source.run->At(source.index);
+    source.slot = &order_.At(source.record.position());
+  }
+  // Wakes the memory of the entries that the next steps will want. The index wraps harmlessly past either end.
+  void Prefetch(const Source& source) const {
+    const uint64_t far = forward_ ? source.index + kPrefetchSlots : source.index - kPrefetchSlots;
+    if (far < source.size) __builtin_prefetch(&order_.At(PositionAt(source, far)));
+    const uint64_t near = forward_ ? source.index + kPrefetchBytes : source.index - kPrefetchBytes;
+    if (near < source.size) Face::PrefetchBytes(order_.At(PositionAt(source, near)));
+  }
+
+  int CompareHeads(const Source& a, const Source& b) const {
+    if (a.skip_bytes() == b.skip_bytes() && a.record.key_bits() != b.record.key_bits()) {
+      return a.record.key_bits() < b.record.key_bits() ? -1 : 1;
+    }
+    return order_.Compare(*a.slot, *b.slot);
+  }
+  bool ComesFirst(uint32_t a, uint32_t b) const {
+    if (sources_[a].ended()) return false;
+    if (sources_[b].ended()) return true;
+    const int order = CompareHeads(sources_[a], sources_[b]);
+    return forward_ ? order < 0 : order > 0;
+  }
+
+  void Start(bool forward) {
+    forward_ = forward;
+    if (count_ == 0) return;
+    for (uint32_t i = 0; i < count_; ++i) Load(sources_[i]);
+    tree_.Build(count_, [this](uint32_t a, uint32_t b) { return ComesFirst(a, b); });
+  }
+
+  void Step(bool forward) {
+    if (forward != forward_) {
+      // The current source stays; the others go to the other side of the current entry.
+      const uint32_t current = tree_.winner();
+      for (uint32_t i = 0; i < count_; ++i) {
+        if (i != current) sources_[i].index += forward ? uint64_t{1} : ~uint64_t{0};
+      }
+      sources_[current].index += forward ? uint64_t{1} : ~uint64_t{0};
+      Start(forward);
+      return;
+    }
+    Source& head = sources_[tree_.winner()];
+    head.index += forward ? uint64_t{1} : ~uint64_t{0};
+    Load(head);
+    Prefetch(head);
+    tree_.Replay([this](uint32_t a, uint32_t b) { return ComesFirst(a, b); });
+  }
+
+  // The index of the first entry of the source at or behind `target`.
+  uint64_t LowerBound(const Source& source, const SeekTarget& target) const {
+    const size_t skip = source.skip_bytes();
+    if (skip > 0 && source.size > 0) {
+      // All keys of the run begin with the same bytes; a target that does not lies outside the run.
+      const std::string_view common = Face::Key(order_.At(PositionAt(source, 0))).substr(0, skip);
+      const int side = CompareKeys(common, target.key.substr(0, std::min(skip, target.key.size())));
+      if (side != 0) return side < 0 ? source.size : 0;
+    }
+    if (source.run == nullptr) return order_.LowerBoundInLog(source.size, target);
+    return order_.LowerBound(source.size, skip, target,
+                             [&](uint64_t index, const RunRecord&) { return source.run->At(index); });
+  }
+
+  const KeyOrder<Face> order_;
+  RefPtr<const RunSet> runs_;
+  std::array<Source, RunSet::kMaxRuns + 1> sources_;
+  uint32_t count_ = 0;
+  LoserTree<RunSet::kMaxRuns + 1> tree_;
+  bool forward_ = true;
+};
+
+}  // namespace strongbin

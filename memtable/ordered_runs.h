@@ -1,0 +1,233 @@
+// Lazily made order over the log: sorts what was appended since the last ordered read and merges runs of like size.
+#pragma once
+
+#include <pdqsort.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <optional>
+
+#include "strongbin/memtable/key_order.h"
+#include "strongbin/memtable/loser_tree.h"
+#include "strongbin/memtable/ref_ptr.h"
+#include "strongbin/memtable/sorted_run.h"
+#include "strongbin/stats/metrics.h"
+
+namespace strongbin {
+
+// Hands ordered readers a set of runs that covers the log up to where they want to read.
+//
+// Owns the newest set; older ones live as long as readers hold them.
+// Thread safety: Cover from any thread, beside the writer; one caller sorts, the others wait for it unless an older set is
+// enough for them. The writer never waits for it.
+// When memory is refused: Cover answers null and the sets are as before.
+// Cost: entries are sorted once in stretches of 64 Ki, in their run's own chunk, and then moved O(log n) times by merges, each
+// merge joining the new run with all runs at its end that are not at least twice as large.
+template <class Face>
+class OrderedRuns {
+ public:
+  // `cells` are those of the table; this class alone changes runs, sorts, sorted_entries, merges and merged_entries.
+  OrderedRuns(ChunkPool* pool, const AppendLog<typename Face::Slot>& log, TableCells* cells)
+      : order_(log), cells_(cells), space_{.pool = pool} {}
+
+  // Runs over the positions [first, end). `first` is the same in all calls that have first < end.
+  RefPtr<const RunSet> Cover(uint64_t first, uint64_t end) {
+    if (RefPtr<const RunSet> current = Current(); IsEnough(current, first, end)) return current;
+    const std::lock_guard<std::mutex> sorting(sort_mutex_);
+    RefPtr<const RunSet> current = Current();
+    if (IsEnough(current, first, end)) return current;
+    RefPtr<const RunSet> extended = Extend(current, current ? std::max(current->covered, first) : first, end);
+    if (!extended) return extended;
+    cells_->runs.Set(extended->count);
+    const std::lock_guard<std::mutex> publishing(set_mutex_);
+    current_ = extended;
+    return extended;
+  }
+
+  // Positions below it need no sort; 0 before the first.
+  uint64_t covered() const {
+    const RefPtr<const RunSet> current = Current();
+    return current ? current->covered : 0;
+  }
+
+  size_t reserved_bytes() const { return space_.reserved_bytes.load(std::memory_order_relaxed); }
+  size_t used_bytes() const {
+    const RefPtr<const RunSet> current = Current();
+    uint64_t records = 0;
+    for (size_t i = 0; current && i < current->count; ++i) records += current->runs[i]->size();
+    return records * sizeof(RunRecord);
+  }
+  // From now on runs that are let go of give their chunks to the operating system.
+  void MakeCold() { space_.cold.store(true, std::memory_order_relaxed); }
+
+ private:
+  static constexpr uint64_t kStretch = SortedRun::kChunkRecords;
+  static constexpr size_t kMaxMergeSources = 64;
+  // Shorter stretches do not decide what all keys of the table have in common.
+  static constexpr uint64_t kMinSkipSample = 64;
+
+  static bool IsEnough(const RefPtr<const RunSet>& set, uint64_t first, uint64_t end) {
+    return set && (first >= end || set->covered >= end);
+  }
+
+  RefPtr<const RunSet> Current() const {
+    const std::lock_guard<std::mutex> lock(set_mutex_);
+    return current_;
+  }
+
+  // The runs of a growing set while it is put together.
+  struct Draft {
+    std::array<RefPtr<const SortedRun>, RunSet::kMaxRuns + kMaxMergeSources> runs;
+    size_t count = 0;
+  };
+
+  RefPtr<const RunSet> Extend(const RefPtr<const RunSet>& current, uint64_t from, uint64_t end) {
+    Draft draft;
+    for (size_t i = 0; current && i < current->count; ++i) draft.runs[draft.count++] = current->runs[i];
+    if (from < end) {
+      cells_->sorts.Add(1);
+      const size_t skip_bytes = ChooseSkip(from, end);
+      size_t unmerged = 0;
+      while (from < end) {
+        const uint64_t stretch_end = std::min(end, from + kStretch);
+        RefPtr<const SortedRun> run = SortStretch(from, stretch_end, skip_bytes);
+        if (!run) return {};
+        from = stretch_end;
+        if (run->size() == 0) continue;
+        draft.runs[draft.count++] = run;
+        if (++unmerged < kMaxMergeSources && from < end) continue;
+        if (!MergeTail(&draft, unmerged)) return {};
+        unmerged = 0;
+      }
+      if (!MergeTail(&draft, std::max<size_t>(unmerged, 1))) return {};
+    }
+    RefPtr<RunSet> set = RefPtr<RunSet>::Adopt(new (std::nothrow) RunSet);
+    if (!set) return {};
+    for (size_t i = 0; i < draft.count; ++i) set->runs[i] = draft.runs[i];
+    set->count = draft.count;
+    set->covered = end;
+    return set;
+  }
+
+  // Bytes that all keys of [from, end) share with all keys of the runs before; 0 costs a look at a few keys only.
+  size_t ChooseSkip(uint64_t from, uint64_t end) {
+    if (!common_known_) {
+      if (end - from < kMinSkipSample) return 0;
+      common_key_ = Face::Key(order_.At(from));
+      common_bytes_ = common_key_.size();
+      common_known_ = true;
+    }
+    for (uint64_t position = from; position < end && common_bytes_ > 0; ++position) {
+      common_bytes_ = CommonPrefixBytes(common_key_, Face::Key(order_.At(position)), common_bytes_);
+    }
+    return common_bytes_;
+  }
+
+  RefPtr<const SortedRun> SortStretch(uint64_t from, uint64_t end, size_t skip_bytes) {
+    RefPtr<SortedRun> run = SortedRun::Make(&space_, skip_bytes, end - from);
+    if (!run) return run;
+    for (uint64_t position = from; position < end; ++position) {
+      if (Face::IsDead(order_.At(position))) continue;
+      if (!run->Append(order_.MakeRecord(position, skip_bytes))) return {};
+    }
+    if (run->size() > 0) Sort(run->MutableRecords(), run->size());
+    cells_->sorted_entries.Add(run->size());
+    return run;
+  }
+
+  void Sort(RunRecord* records, uint64_t count) const {
+    const auto by_bits = [](const RunRecord& a, const RunRecord& b) { return a.bits() < b.bits(); };
+    pdqsort_branchless(records, records + count, by_bits);
+    // Records that agree in all their key bytes are few, or versions of one key; positions have put them in order of arrival.
+    for (uint64_t begin = 0; begin + 1 < count;) {
+      uint64_t end = begin + 1;
+      while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
+      if (end - begin > 1) {
+        pdqsort(records + begin, records + end, [this](const RunRecord& a, const RunRecord& b) {
+          return order_.Compare(order_.At(a.position()), order_.At(b.position())) < 0;
+        });
+      }
+      begin = end;
+    }
+  }
+
+  // Merges the last `least` runs of the draft, and those before them while they are less than twice as large.
+  bool MergeTail(Draft* draft, size_t least) {
+    size_t sources = 0;
+    uint64_t total = 0;
+    while (sources < draft->count) {
+      const uint64_t size = draft->runs[draft->count - sources - 1]->size();
+      if (sources >= least && size >= 2 * total) break;
+      total += size;
+      ++sources;
+    }
+    if (sources < 2) return true;
+    const size_t first = draft->count - sources;
+    RefPtr<const SortedRun> merged = Merge(&draft->runs[first], sources, total);
+    if (!merged) return false;
+    for (size_t i = first; i < draft->count; ++i) draft->runs[i] = {};
+    draft->runs[first] = merged;
+    draft->count = first + 1;
+    return true;
+  }
+
+  RefPtr<const SortedRun> Merge(const RefPtr<const SortedRun>* runs, size_t count, uint64_t total) {
+    struct Source {
+      const SortedRun* run;
+      uint64_t index;
+      RunRecord record;  // with the merged run's skip
+    };
+    std::array<Source, RunSet::kMaxRuns + kMaxMergeSources> sources;
+    size_t skip_bytes = runs[0]->skip_bytes();
+    for (size_t i = 1; i < count; ++i) skip_bytes = std::min(skip_bytes, runs[i]->skip_bytes());
+    const auto load = [&](Source& source) {
+      if (source.index == source.run->size()) return;
+      source.record = source.run->At(source.index);
+      if (source.run->skip_bytes() != skip_bytes) source.record = order_.MakeRecord(source.record.position(), skip_bytes);
+    };
+    for (size_t i = 0; i < count; ++i) {
+      sources[i] = {runs[i].get(), 0, {}};
+      load(sources[i]);
+    }
+    const auto before = [&](uint32_t a, uint32_t b) {
+      const Source &source_a = sources[a], &source_b = sources[b];
+      if (source_a.index == source_a.run->size()) return false;
+      if (source_b.index == source_b.run->size()) return true;
+      if (source_a.record.key_bits() != source_b.record.key_bits()) {
+        return source_a.record.key_bits() < source_b.record.key_bits();
+      }
+      return order_.Compare(order_.At(source_a.record.position()), order_.At(source_b.record.position())) < 0;
+    };
+    RefPtr<SortedRun> merged = SortedRun::Make(&space_, skip_bytes, total);
+    if (!merged) return {};
+    LoserTree<RunSet::kMaxRuns + kMaxMergeSources> tree;
+    tree.Build(static_cast<uint32_t>(count), before);
+    for (uint64_t i = 0; i < total; ++i) {
+      Source& source = sources[tree.winner()];
+      if (!merged->Append(source.record)) return {};
+      ++source.index;
+      load(source);
+      tree.Replay(before);
+    }
+    cells_->merges.Add(1);
+    cells_->merged_entries.Add(total);
+    return merged;
+  }
+
+  const KeyOrder<Face> order_;
+  TableCells* const cells_;
+  RunSpace space_;
+
+  std::mutex sort_mutex_;  // held while sorting; taken before set_mutex_
+  std::string_view common_key_;  // sort_mutex_: a key of the table, and how much of it all sorted keys share
+  size_t common_bytes_ = 0;
+  bool common_known_ = false;
+
+  mutable std::mutex set_mutex_;  // held for a pointer copy
+  RefPtr<const RunSet> current_;
+};
+
+}  // namespace strongbin

@@ -1,0 +1,33 @@
+#include "strongbin/memtable/sorted_run.h"
+
+#include <algorithm>
+
+namespace strongbin {
+
+RefPtr<SortedRun> SortedRun::Make(RunSpace* space, size_t skip_bytes, uint64_t expected_size) {
+  return RefPtr<SortedRun>::Adopt(new (std::nothrow) SortedRun(space, skip_bytes, expected_size));
+}
+
+SortedRun::~SortedRun() {
+  space_->reserved_bytes.fetch_sub(memory_.reserved_bytes(), std::memory_order_relaxed);
+  if (space_->cold.load(std::memory_order_relaxed)) memory_.Drop();
+  std::free(static_cast<void*>(chunks_));
+}
+
+bool SortedRun::AddChunk() {
+  const uint64_t wanted = expected_size_ > size_ ? expected_size_ - size_ : 1;
+  const size_t bytes = std::min<uint64_t>(wanted, kChunkRecords) * sizeof(RunRecord);
+  void* grown = std::realloc(static_cast<void*>(chunks_), (chunk_count_ + 1) * sizeof(RunRecord*));
+  if (grown == nullptr) return false;
+  chunks_ = static_cast<RunRecord**>(grown);
+  const size_t before = memory_.reserved_bytes();
+  char* chunk = memory_.Add(bytes);
+  if (chunk == nullptr) return false;
+  chunks_[chunk_count_++] = reinterpret_cast<RunRecord*>(chunk);
+  const size_t added = memory_.reserved_bytes() - before;
+  space_->reserved_bytes.fetch_add(added, std::memory_order_relaxed);
+  room_ = (chunk_count_ - 1) * kChunkRecords + added / sizeof(RunRecord);
+  return true;
+}
+
+}  // namespace strongbin

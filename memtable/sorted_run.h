@@ -1,0 +1,95 @@
+// Sorted runs: the order of a stretch of the log, as 16-byte records in pool chunks.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "strongbin/memtable/chunk_owner.h"
+#include "strongbin/memtable/ref_ptr.h"
+#include "strongbin/pool/size_class.h"
+
+namespace strongbin {
+
+// Twelve bytes of a key, behind what all keys of the run have in common, and the position of the entry. Compared as one
+// 128-bit number; records that agree in the twelve bytes need a look at the keys.
+struct RunRecord {
+  __extension__ using Bits = unsigned __int128;
+
+  uint64_t prefix;  // eight bytes, big-endian
+  uint64_t rest;    // four more bytes above 32 bits of position
+
+  uint32_t position() const { return static_cast<uint32_t>(rest); }
+  Bits bits() const { return (Bits{prefix} << 64) | rest; }
+  // The part that comes from the key.
+  Bits key_bits() const { return bits() >> 32; }
+};
+static_assert(sizeof(RunRecord) == 16);
+
+// What all runs of one table share: where their memory comes from and how much it is.
+struct RunSpace {
+  ChunkPool* pool;
+  std::atomic<bool> cold{false};        // relaxed: set by the owner before it lets go of the last run
+  std::atomic<uint64_t> reserved_bytes{0};  // relaxed: a number to look at
+};
+
+// An immutable sequence of records in order.
+//
+// Owns its chunks, which go to the pool with the last reference, or to the operating system when the table was dropped cold.
+// Thread safety: written by one thread (Append, Sort by its maker), then shared and read-only.
+// When memory is refused: Append answers false.
+class SortedRun : public RefCounted<SortedRun> {
+ public:
+  static constexpr size_t kChunkRecords = kMaxChunkBytes / sizeof(RunRecord);
+
+  // Null when memory is refused. `expected_size` bounds what will be appended.
+  static RefPtr<SortedRun> Make(RunSpace* space, size_t skip_bytes, uint64_t expected_size);
+
+  uint64_t size() const { return size_; }
+  // Bytes at the start of every key that the records leave out; the same bytes in every key.
+  size_t skip_bytes() const { return skip_bytes_; }
+  const RunRecord& At(uint64_t index) const { return chunks_[index / kChunkRecords][index % kChunkRecords]; }
+
+  [[nodiscard]] bool Append(const RunRecord& record) {
+    if (size_ == room_ && !AddChunk()) return false;
+    chunks_[size_ / kChunkRecords][size_ % kChunkRecords] = record;
+    ++size_;
+    return true;
+  }
+  // The records of the only chunk, for sorting in place. Requires size() <= kChunkRecords.
+  RunRecord* MutableRecords() { return chunks_[0]; }
+
+ private:
+  friend class RefCounted<SortedRun>;
+  SortedRun(RunSpace* space, size_t skip_bytes, uint64_t expected_size)
+      : space_(space), skip_bytes_(skip_bytes), expected_size_(expected_size), memory_(space->pool, ChunkKind::k_run) {}
+  ~SortedRun();
+
+  bool AddChunk();
+
+  RunSpace* const space_;
+  const size_t skip_bytes_;
+  const uint64_t expected_size_;
+  uint64_t size_ = 0;
+  uint64_t room_ = 0;
+  RunRecord** chunks_ = nullptr;  // one pointer for each 1 MiB
+  size_t chunk_count_ = 0;
+  ChunkOwner memory_;
+};
+
+// The runs that together cover a stretch of the log, oldest and largest first. Immutable once published; shared by iterators.
+struct RunSet : RefCounted<RunSet> {
+  // Each run is at least twice as large as the one behind it, so a full log of 2^31 entries has at most this many, plus one.
+  static constexpr size_t kMaxRuns = 33;
+
+  std::array<RefPtr<const SortedRun>, kMaxRuns> runs;
+  size_t count = 0;
+  uint64_t covered = 0;  // positions below it are in the ascending base or in a run
+
+  ~RunSet() = default;
+};
+
+}  // namespace strongbin

@@ -1,0 +1,105 @@
+// Everything one generation of a table holds.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "strongbin/arena/key_arena.h"
+#include "strongbin/arena/value_arena.h"
+#include "strongbin/memtable/append_log.h"
+#include "strongbin/memtable/entry.h"
+#include "strongbin/memtable/lookup_index.h"
+#include "strongbin/memtable/ordered_runs.h"
+#include "strongbin/memtable/read_pin.h"
+#include "strongbin/memtable/types.h"
+#include "strongbin/pool/chunk_pool.h"
+#include "strongbin/stats/metrics.h"
+
+namespace strongbin {
+
+// One generation: entries from the first append to the reset. Replaced as a whole, so that a pin needs to name one object only.
+//
+// Owns all chunks of the generation. They go to the pool on destruction, or to the operating system after MakeCold.
+// Thread safety: one writer at a time (Append*); reads beside it.
+class TableState final : public Pinnable {
+ public:
+  TableState(ChunkPool* pool, TableCells* order_cells, bool with_checksums, const Capacity& expected);
+  ~TableState() override;
+
+  // ---- Writer ----
+
+  // Appends all of `writes` or nothing. Views are valid arguments (sizes, sequences) already.
+  Status Append(std::span<const Write> writes, bool trusted_sorted);
+  // Room for a value that a later Append takes over as a borrowed one; null when memory is refused.
+  char* AllocateValue(size_t bytes) { return values_.Allocate(bytes); }
+  Status Reserve(const Capacity& capacity);
+  // Whether writes of this size might bring the memory usage above `budget_bytes`.
+  bool WouldPass(uint64_t budget_bytes, const Capacity& writes) const;
+  void MakeCold() { cold_ = true; }
+  void AddTo(TableStats* stats) const;  // gauges of now
+
+  // ---- Readers ----
+
+  std::optional<uint32_t> FindPosition(std::string_view key, Sequence snapshot) const;
+  const AppendLog<Entry>& log() const { return log_; }
+  // Entries at the start that ascend and so are a run by themselves. Read after log().size().
+  // Acquire: when it has fallen to 0, the index is seen to hold what was in the base.
+  uint64_t base_count() const { return base_count_.load(std::memory_order_acquire); }
+  OrderedRuns<EntryFace>& runs() const { return runs_; }
+  // Of the entries [base_count, end), how many an ordered read now would have to sort.
+  uint64_t UnsortedCount(uint64_t base_count, uint64_t end) const {
+    const uint64_t covered = std::max(base_count, runs_.covered());
+    return end > covered ? end - covered : 0;
+  }
+  bool ChecksumMatches(uint64_t position, const Entry& entry) const;
+
+  // Never negative, though a reader may see a failed batch counted as dead before its slots are part of the log.
+  uint64_t live_entry_count() const {
+    const uint64_t all = log_.size(), dead = dead_count_.Load();
+    return all > dead ? all - dead : 0;
+  }
+  size_t reserved_bytes() const {
+    return keys_.reserved_bytes() + values_.reserved_bytes() + log_.reserved_bytes() + checksums_.reserved_bytes() +
+           index_.reserved_bytes() + runs_.reserved_bytes();
+  }
+  Capacity held() const { return {live_entry_count(), keys_.used_bytes(), values_.used_bytes()}; }  // writer
+
+ private:
+  // Up to this many base entries are put into the index when the table stops ascending; a larger base stays as it is.
+  static constexpr uint64_t kMaxIndexedBase = 64;
+  // Entries are built and then indexed in blocks, so that the cache lines of the index arrive while entries are copied.
+  static constexpr size_t kBlock = 32;
+
+  [[nodiscard]] bool EnsureRoom(uint64_t entry_count);
+  [[nodiscard]] bool BuildEntry(const Write& write, uint64_t position);
+  template <class Arena>
+  [[nodiscard]] static bool Refer(Arena* arena, const char* data, size_t size, ByteRef* ref);
+  Status AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done);
+  Status IndexBlock(uint64_t first_position, std::span<const uint64_t> hashes, uint64_t already_indexed);
+  Status SealBase();
+  bool IsInBase(const Entry& entry) const;
+  void Publish(uint64_t count);
+  void AbandonIndexed(uint64_t count);
+
+  const bool with_checksums_;
+  bool cold_ = false;
+  bool ascending_ = true;  // writer only
+
+  KeyArena keys_;
+  ValueArena values_;
+  AppendLog<Entry> log_;
+  AppendLog<uint32_t> checksums_;  // one for each entry, when wanted
+  LookupIndex<EntryFace> index_;
+  mutable OrderedRuns<EntryFace> runs_;
+
+  std::atomic<uint64_t> base_count_{0};
+  // Highest sequence in the base. Relaxed: published by base_count_.
+  std::atomic<uint64_t> base_max_sequence_{0};
+  Cell dead_count_;
+};
+
+}  // namespace strongbin

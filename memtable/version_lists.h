@@ -1,0 +1,178 @@
+// The versions of keys that have more than one, newest first.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <new>
+#include <optional>
+
+#include "strongbin/memtable/append_log.h"
+#include "strongbin/memtable/types.h"
+
+namespace strongbin {
+
+// Skip lists ordered by falling sequence number, one for each key with two versions or more. Idea: W. Pugh's skip list; heights
+// follow from the entry's position, so that nothing need be stored of them.
+//
+// A list is named by a handle: the number of its first word. Head: [levels][count][next of each level]; node: [position][next of
+// each level]; words are numbers of nodes, 0 for none.
+//
+// Owns its words, in pool chunks; a table whose keys have one version each holds none.
+// Thread safety: one writer (Create, Add); any number of readers beside it (Find), through a handle that they got by acquire.
+// Invariants: nodes never move or leave; a node is linked level by level from the bottom, each link stored with release after the
+// node is whole, so a reader sees whole nodes only.
+// When memory is refused: Create and Add answer so and nothing has changed.
+// Cost: adding the newest version and finding the newest O(1), else O(log versions) expected.
+template <class Face>
+class VersionLists {
+ public:
+  using Log = AppendLog<typename Face::Slot>;
+  using Handle = uint32_t;
+  enum class Outcome : uint8_t { kAdded, kDuplicate, kOutOfMemory };
+
+  VersionLists(ChunkPool* pool, const Log& log) : log_(log), words_(pool, ChunkKind::k_index) {}
+
+  // A list of two versions. Requires different sequence numbers.
+  [[nodiscard]] std::optional<Handle> Create(uint32_t first_position, uint32_t second_position) {
+    const std::optional<Handle> head = NewHead(kLowLevels);
+    if (!head || AddNode(*head, first_position) != Outcome::kAdded || AddNode(*head, second_position) != Outcome::kAdded) {
+      return std::nullopt;
+    }
+    return head;
+  }
+
+  // Adds a version. The list may get another handle, which takes the place of the old one for later callers; readers that hold
+  // the old one go on.
+  [[nodiscard]] Outcome Add(Handle* head, uint32_t position) {
+    const Outcome outcome = AddNode(*head, position);
+    if (outcome == Outcome::kAdded && Word(*head + 1) > kGrowAtCount && Word(*head) == kLowLevels) Heighten(head);
+    return outcome;
+  }
+
+  // The position of the newest version at or below `snapshot` that is not dead.
+  std::optional<uint32_t> Find(Handle head, Sequence snapshot) const {
+    const uint32_t newest = Next(head + kHeadLinks, 0);
+    if (newest != 0 && !Visible(newest, snapshot)) [[unlikely]] {
+      return FindOlder(head, snapshot);
+    }
+    return newest == 0 ? std::nullopt : std::optional<uint32_t>(Word(newest));
+  }
+
+  // The position of some version.
+  uint32_t Any(Handle head) const { return Word(Next(head + kHeadLinks, 0)); }
+
+  size_t reserved_bytes() const { return words_.reserved_bytes(); }
+  size_t used_bytes() const { return words_.writer_size() * sizeof(uint32_t); }
+  void Drop() { words_.Drop(); }
+
+ private:
+  static constexpr uint32_t kHeadLinks = 2;  // words before the links of a head
+  static constexpr uint32_t kNodeLinks = 1;
+  static constexpr uint32_t kLowLevels = 4;
+  static constexpr uint32_t kHighLevels = 12;
+  static constexpr uint32_t kGrowAtCount = 256;  // 4^kLowLevels
+
+  // One more level with probability 1/4 each, by a fixed scramble of the position.
+  static uint32_t LevelsOf(uint32_t position) {
+    const uint64_t scrambled = (position + 1) * uint64_t{0x9E3779B97F4A7C15};
+    const auto zeros = static_cast<uint32_t>(std::countl_zero(scrambled | 1));
+    const uint32_t levels = 1 + zeros / 2;
+    return levels < kHighLevels ? levels : kHighLevels;
+  }
+
+  std::atomic<uint32_t>& WordAt(uint32_t number) const { return *words_.At(number); }
+  // Words of heads and positions: relaxed, ordered by the link or handle that led to them.
+  uint32_t Word(uint32_t number) const { return WordAt(number).load(std::memory_order_relaxed); }
+  // Acquire: pairs with the release in Link; the node that is led to is whole.
+  uint32_t Next(uint32_t links, uint32_t level) const { return WordAt(links + level).load(std::memory_order_acquire); }
+  void Link(uint32_t links, uint32_t level, uint32_t node) { WordAt(links + level).store(node, std::memory_order_release); }
+
+  Sequence SequenceAt(uint32_t node) const { return Face::SequenceOf(*log_.At(Word(node))); }
+  bool IsDead(uint32_t node) const { return Face::IsDead(*log_.At(Word(node))); }
+  bool Visible(uint32_t node, Sequence snapshot) const { return SequenceAt(node) <= snapshot && !IsDead(node); }
+
+  std::optional<uint32_t> FindOlder(Handle head, Sequence snapshot) const {
+    uint32_t links = head + kHeadLinks;
+    for (uint32_t level = Word(head); level-- > 0;) {
+      for (uint32_t next; (next = Next(links, level)) != 0 && SequenceAt(next) > snapshot;) links = next + kNodeLinks;
+    }
+    uint32_t node = Next(links, 0);
+    while (node != 0 && IsDead(node)) node = Next(node + kNodeLinks, 0);
+    return node == 0 ? std::nullopt : std::optional<uint32_t>(Word(node));
+  }
+
+  // `count` zero words behind each other; 0 when memory is refused. Word 0 is never given out, since 0 means none.
+  uint32_t NewWords(uint64_t count) {
+    uint64_t start = words_.writer_size();
+    if (start == 0) start = 1;
+    if (!words_.EnsureRoom(start - words_.writer_size() + count)) return 0;
+    if (const uint64_t behind = words_.ContiguousFrom(start); behind < count) start += behind;
+    if (!words_.EnsureRoom(start - words_.writer_size() + count)) return 0;
+    std::atomic<uint32_t>* words = words_.At(start);
+    for (uint64_t i = 0; i < count; ++i) new (&words[i]) std::atomic<uint32_t>(0);
+    words_.Publish(start - words_.writer_size() + count);
+    return static_cast<uint32_t>(start);
+  }
+
+  std::optional<Handle> NewHead(uint32_t levels) {
+    const uint32_t head = NewWords(kHeadLinks + levels);
+    if (head == 0) return std::nullopt;
+    WordAt(head).store(levels, std::memory_order_relaxed);
+    return head;
+  }
+
+  Outcome AddNode(Handle head, uint32_t position) {
+    const Sequence sequence = Face::SequenceOf(*log_.At(position));
+    const uint32_t head_levels = Word(head);
+    std::array<uint32_t, kHighLevels> before;
+    uint32_t links = head + kHeadLinks;
+    if (const uint32_t newest = Next(links, 0); newest == 0 || SequenceAt(newest) < sequence) [[likely]] {
+      before.fill(links);  // the usual case needs no search
+    } else {
+      for (uint32_t level = head_levels; level-- > 0;) {
+        for (uint32_t next; (next = Next(links, level)) != 0 && SequenceAt(next) > sequence;) links = next + kNodeLinks;
+        before[level] = links;
+      }
+    }
+    for (uint32_t same = Next(before[0], 0); same != 0 && SequenceAt(same) == sequence; same = Next(same + kNodeLinks, 0)) {
+      if (!IsDead(same)) return Outcome::kDuplicate;
+    }
+    const uint32_t levels = LevelsOf(position);
+    const uint32_t node = NewWords(kNodeLinks + levels);
+    if (node == 0) return Outcome::kOutOfMemory;
+    WordAt(node).store(position, std::memory_order_relaxed);
+    const uint32_t linked_levels = levels < head_levels ? levels : head_levels;
+    for (uint32_t level = 0; level < linked_levels; ++level) {
+      WordAt(node + kNodeLinks + level).store(Next(before[level], level), std::memory_order_relaxed);
+    }
+    for (uint32_t level = 0; level < linked_levels; ++level) Link(before[level], level, node);
+    WordAt(head + 1).store(Word(head + 1) + 1, std::memory_order_relaxed);
+    return Outcome::kAdded;
+  }
+
+  // Gives a long list a head with more levels. Nodes have had room for their upper links from the start; readers with the old
+  // head do not look at them. Without memory the list stays as it is, only slower.
+  void Heighten(Handle* head) {
+    const std::optional<Handle> high = NewHead(kHighLevels);
+    if (!high) return;
+    std::array<uint32_t, kHighLevels> last;
+    last.fill(*high + kHeadLinks);
+    for (uint32_t level = 0; level < kLowLevels; ++level) Link(*high + kHeadLinks, level, Next(*head + kHeadLinks, level));
+    constexpr uint32_t kTop = kLowLevels - 1;
+    for (uint32_t node = Next(*head + kHeadLinks, kTop); node != 0; node = Next(node + kNodeLinks, kTop)) {
+      for (uint32_t level = kLowLevels; level < LevelsOf(Word(node)); ++level) {
+        Link(last[level], level, node);
+        last[level] = node + kNodeLinks;
+      }
+    }
+    WordAt(*high + 1).store(Word(*head + 1), std::memory_order_relaxed);
+    *head = *high;
+  }
+
+  const Log& log_;
+  AppendLog<std::atomic<uint32_t>> words_;
+};
+
+}  // namespace strongbin

@@ -1,0 +1,111 @@
+// What is behind a ChunkPool: its bins, its slabs and its books under one mutex.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "strongbin/pool/bin.h"
+#include "strongbin/pool/chunk_pool.h"
+#include "strongbin/pool/chunk_source.h"
+#include "strongbin/pool/fork_guard.h"
+#include "strongbin/pool/pool_books.h"
+#include "strongbin/pool/slab.h"
+
+namespace strongbin {
+
+// Moves chunks between lent, idle and free, and memory between the slabs and the source.
+//
+// Thread safety: public methods lock for themselves, but for those marked [lock]. The source and the heap are called
+// without the mutex. Giving back: chunks become free room first (and may be carved again). Whoever freed them then
+// plans, under the mutex, which whole pages leave; those are shut to carving while the system calls run, and are booked
+// as slab_free until they are gone.
+class ChunkPool::Impl {
+ public:
+  Impl(ChunkPool* pool, const ChunkPoolOptions& options);
+  ~Impl();
+
+  Chunk TakeIdle(size_t slot, ChunkKind kind);
+  Chunk CarveFree(size_t slot, ChunkKind kind);
+  Chunk MapAndCarve(size_t slot, size_t bytes, ChunkKind kind);
+
+  enum class Purpose : uint8_t { kKeep, kDrop };
+  // Takes back chunks of this pool. Returns the bytes that the cap did not allow to keep.
+  size_t TakeBack(std::span<const Chunk> chunks, Purpose purpose);
+
+  enum class SweepReason : uint8_t { kPressure, kRefused };
+  // Empties the bins slab by slab, and gives back what an earlier refusal kept here. Returns the bytes that left.
+  size_t Sweep(SweepReason reason);
+
+  // The pressure hook.
+  size_t RelievePressure();
+  void Tell(PoolEvent::Type type, size_t bytes) const noexcept;
+  // False: there is nobody to tell, or the refusal came up while this thread was telling another.
+  bool TellRefused(size_t bytes);
+
+  // Calls read_or_change(books) under the mutex.
+  template <class Visit>
+  auto WithBooks(Visit&& read_or_change) {
+    const std::lock_guard lock(mutex_);
+    return read_or_change(books_);
+  }
+
+  size_t cap_bytes() const { return cap_bytes_; }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // A list through Slab::next_queued of the slabs in which one thread has freed chunks.
+  struct GiveBackQueue {
+    Slab* first = nullptr;
+  };
+
+  Chunk Lend(ChunkRecord* record);                                                    // [lock]
+  ChunkRecord* Carve(size_t slot, ChunkKind kind);                                    // [lock]
+  void KeepOrFree(ChunkRecord* record, GiveBackQueue* queue, size_t* refused_bytes);  // [lock]
+  bool MakeRoom(ChunkRecord* incoming, GiveBackQueue* queue);                         // [lock]
+  ChunkRecord* LongestIdle(size_t except_slot, uint64_t before_tick);                 // [lock]
+  void FreeLent(ChunkRecord* record);                                                 // [lock]
+  void FreeIdle(ChunkRecord* record);                                                 // [lock]
+  void UpdateRoom(Slab* slab);                                                        // [lock]
+  void Enqueue(Slab* slab, GiveBackQueue* queue);                                     // [lock]
+  void GiveBackAll(GiveBackQueue* queue, Lock* lock);                                 // [lock]
+  // Lets go of the mutex for the system calls. The slab may be gone afterwards. Returns the bytes that left.
+  size_t GiveBackSlab(Slab* slab, Lock* lock);  // [lock]
+  void CarryOut(Slab* slab, GiveBack* give_back);
+  void LinkSlab(Slab* slab);    // [lock]
+  void UnlinkSlab(Slab* slab);  // [lock]
+  static void RepairAfterFork(void* impl);
+
+  ChunkPool* const pool_;
+  const size_t cap_bytes_;
+  const bool huge_pages_;
+  const std::unique_ptr<ChunkSource> own_source_;
+  ChunkSource* const source_;
+  const std::function<void(const PoolEvent&)> on_event_;
+  std::atomic<bool> pressure_running_{false};
+
+  std::mutex mutex_;
+  // All below is guarded by mutex_.
+  PoolBooks books_;
+  uint64_t tick_ = 0;  // advances with every chunk that is lent or comes back
+  std::array<Bin, kSizeClassCount> bins_;
+  // Per class, the slabs with room to carve: those whose room is still resident come first.
+  struct RoomyList {
+    Slab* first = nullptr;
+    Slab* last = nullptr;
+  };
+  std::array<RoomyList, kClassSlotCount> roomy_;
+  Slab* first_slab_ = nullptr;
+  Slab* last_slab_ = nullptr;
+  size_t slab_count_ = 0;
+
+  ForkGuard fork_guard_;  // last, so that fork() lets go of the mutex before it ends
+};
+
+}  // namespace strongbin

@@ -1,0 +1,68 @@
+// What can be done with the numbers of a pool or a table as a whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include "strongbin/stats/metrics.h"
+
+namespace strongbin {
+
+namespace stats_internal {
+
+template <class Metrics>
+inline constexpr bool kIsPool = false;
+template <class V>
+inline constexpr bool kIsPool<PoolMetrics<V>> = true;
+
+}  // namespace stats_internal
+
+// ForEachPoolMetric or ForEachTableMetric, by the type of the numbers.
+template <class Visit, class First, class... Rest>
+void ForEachMetric(Visit&& visit, First& first, Rest&... rest) {
+  if constexpr (stats_internal::kIsPool<std::remove_const_t<First>>) {
+    ForEachPoolMetric(visit, first, rest...);
+  } else {
+    ForEachTableMetric(visit, first, rest...);
+  }
+}
+
+// The numbers of now, by value. They agree with each other only if the caller holds what their writers hold, or at a
+// quiet point; each of them alone is whole in any case.
+template <template <class> class Metrics>
+Metrics<uint64_t> Snapshot(const Metrics<Cell>& cells) {
+  Metrics<uint64_t> result;
+  ForEachMetric(
+      [](const MetricInfo&, std::span<uint64_t> to, std::span<const Cell> from) {
+        for (size_t i = 0; i < to.size(); ++i) to[i] = from[i].Load();
+      },
+      result, cells);
+  return result;
+}
+
+// What happened between two snapshots: counters are subtracted, gauges and maxima are those of `later`. A counter that
+// went back (the snapshots are of two pools, or in the wrong order) gives 0 and never wraps.
+template <template <class> class Metrics>
+Metrics<uint64_t> Diff(const Metrics<uint64_t>& later, const Metrics<uint64_t>& earlier) {
+  Metrics<uint64_t> result = later;
+  ForEachMetric(
+      [](const MetricInfo& info, std::span<uint64_t> to, std::span<const uint64_t> before) {
+        if (info.type != MetricType::kCounter) return;
+        for (size_t i = 0; i < to.size(); ++i) to[i] = to[i] > before[i] ? to[i] - before[i] : 0;
+      },
+      result, earlier);
+  return result;
+}
+
+// The sum over the labels of a metric. Nothing for maxima: the highest of each class were not reached at the same time.
+inline std::optional<uint64_t> SumOf(const MetricInfo& info, std::span<const uint64_t> values) {
+  if (info.type == MetricType::kMax) return std::nullopt;
+  uint64_t sum = 0;
+  for (const uint64_t value : values) sum += value;
+  return sum;
+}
+
+}  // namespace strongbin
