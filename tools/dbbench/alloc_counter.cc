@@ -24,15 +24,14 @@ bool AllocationsAreCounted() { return DBBENCH_COUNTS_ALLOCATIONS == 1; }
 }  // namespace strongbin::dbbench
 
 #if DBBENCH_COUNTS_ALLOCATIONS
-#include <dlfcn.h>
-
 #include <cstddef>
+#include <dlfcn.h>
 
 namespace {
 
-// The function of this name that would have been called without us: the C library's, or that of a preloaded allocator. free is
-// not wrapped, so it belongs to the same one. Static initialisation here takes no lock that allocates, and dlsym allocates
-// nothing when it finds the name.
+// The function of this name that would have been called without us: the C library's, or that of a preloaded allocator.
+// free is not wrapped, so it belongs to the same one. Static initialisation here takes no lock that allocates, and
+// dlsym allocates nothing when it finds the name.
 template <class F>
 F Next(const char* name) {
   return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));

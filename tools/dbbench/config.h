@@ -37,7 +37,8 @@ constexpr size_t Index(E value) {
 }
 constexpr std::string_view TestName(TestKind test) { return kTestNames[Index(test)]; }
 
-// Tests that only write end with a drain of everything written; the others read a data set that is loaded ahead of the clock.
+// Tests that only write end with a drain of everything written; the others read a data set that is loaded ahead of the
+// clock.
 constexpr bool WritesOnly(TestKind test) {
   return test == TestKind::kWriteRandom || test == TestKind::kWriteSorted || test == TestKind::kOverwrite;
 }

@@ -29,9 +29,9 @@ struct ContentSum {
 
 // The content of a store, gathered from drains that come oldest first: of each key the version added last counts, once.
 //
-// Where the test writes no key twice this is a ContentSum; otherwise it holds one number per key of the data set, so that a
-// store that drains table after table is held to the same content as one that merges them.
-// One thread at a time. Memory: 8 bytes per key of the data set when keys repeat, taken at construction.
+// Where the test writes no key twice this is a ContentSum; otherwise it holds one number per key of the data set, so
+// that a store that drains table after table is held to the same content as one that merges them. One thread at a time.
+// Memory: 8 bytes per key of the data set when keys repeat, taken at construction.
 class Ledger {
  public:
   Ledger(const DataSet& data, bool keys_repeat);

@@ -41,10 +41,9 @@ struct EngineNumbers {
 // A store under test.
 //
 // Life: Open, any calls by workers 0 to threads - 1, FinishWrites when the round drains, Close; then again.
-// Threads: Admit, Write, Get and the scans from one thread per worker number, all at once; the rest alone, but ReadGauges from
-// any thread.
-// Views returned live until the next call with the same worker number.
-// When it fails: the call answers false (or 0), and error() says why; the run then ends.
+// Threads: Admit, Write, Get and the scans from one thread per worker number, all at once; the rest alone, but
+// ReadGauges from any thread. Views returned live until the next call with the same worker number. When it fails: the
+// call answers false (or 0), and error() says why; the run then ends.
 class Engine {
  public:
   virtual ~Engine() = default;

@@ -1,21 +1,20 @@
 #include "strongbin/tools/dbbench/environment.h"
 
-#include <elf.h>
-#include <gnu/libc-version.h>
-#include <link.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <cstring>
+#include <elf.h>
 #include <filesystem>
 #include <fstream>
+#include <gnu/libc-version.h>
+#include <link.h>
 #include <sstream>
 #include <string>
+#include <sys/utsname.h>
 #include <system_error>
-
-#include <rocksdb/version.h>
+#include <unistd.h>
 
 #include "dbbench_commit.h"
+#include <rocksdb/version.h>
+
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/profile.h"
 
@@ -127,15 +126,17 @@ Facts DescribeEnvironment(const std::string& directory) {
 Facts DescribeSettings(const Config& config) {
   Facts facts = {
       {"command", config.command_line},
-      {"keys", Grouped(config.keys) + " distinct, in all threads together, of " + std::to_string(config.key_bytes) + " bytes"},
+      {"keys",
+       Grouped(config.keys) + " distinct, in all threads together, of " + std::to_string(config.key_bytes) + " bytes"},
       {"values", std::to_string(config.value_bytes) + " bytes"},
       {"batch", Grouped(uint64_t{config.batch_entries}) + " entries"},
       {"threads", std::to_string(config.threads)},
       {"seed", std::to_string(config.seed)},
       {"profile", std::string(kProfileNames[Index(config.profile)])},
       {"memtable", Bytes(config.memtable_bytes)},
-      {"arrivals", config.rate_per_second > 0 ? "open loop, " + Significant(config.rate_per_second) + " operations per second"
-                                              : "closed loop: each thread starts its next batch when the last one returned"},
+      {"arrivals", config.rate_per_second > 0
+                       ? "open loop, " + Significant(config.rate_per_second) + " operations per second"
+                       : "closed loop: each thread starts its next batch when the last one returned"},
       {"checkpoint between tests", config.checkpoint_between_tests ? "yes" : "no"},
   };
   if (!config.label.empty()) facts.insert(facts.begin(), {"label", config.label});
@@ -145,9 +146,11 @@ Facts DescribeSettings(const Config& config) {
 std::vector<std::string> BuildWarnings() {
   std::vector<std::string> warnings;
   if (!kOptimised) warnings.push_back("WARNING: this build is not optimised; its numbers say nothing.");
-  if (kAssertionsOn) warnings.push_back("WARNING: assertions are on in this build; quote numbers of the release preset only.");
+  if (kAssertionsOn)
+    warnings.push_back("WARNING: assertions are on in this build; quote numbers of the release preset only.");
   if (std::string_view(DBBENCH_SANITIZE) != "") {
-    warnings.push_back(std::string("WARNING: built with -fsanitize=") + DBBENCH_SANITIZE + "; its numbers say nothing.");
+    warnings.push_back(std::string("WARNING: built with -fsanitize=") + DBBENCH_SANITIZE +
+                       "; its numbers say nothing.");
   }
   if (AllocatorIsTcmalloc()) {
     warnings.push_back("WARNING: tcmalloc is loaded and profiles are taken; compare these numbers with nothing else.");

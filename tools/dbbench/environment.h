@@ -7,7 +7,8 @@
 
 namespace strongbin::dbbench {
 
-// Compiler, flags, assertions on both sides, processor, kernel, memory, huge pages, allocator, file system of `directory`, commit.
+// Compiler, flags, assertions on both sides, processor, kernel, memory, huge pages, allocator, file system of
+// `directory`, commit.
 Facts DescribeEnvironment(const std::string& directory);
 // The flags as they were understood.
 Facts DescribeSettings(const Config& config);

@@ -1,13 +1,12 @@
 #include "strongbin/tools/dbbench/flags.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 
 #include <gflags/gflags.h>
 
@@ -15,13 +14,16 @@
 #include "strongbin/tools/dbbench/format.h"
 
 DEFINE_string(dbs, "memtable,rocksdb:skip_list",
-              "engines, by comma: memtable, rocksdb:skip_list, rocksdb:vector, rocksdb:prefix_hash, rocksdb:NAME for any memtable "
+              "engines, by comma: memtable, rocksdb:skip_list, rocksdb:vector, rocksdb:prefix_hash, rocksdb:NAME for "
+              "any memtable "
               "factory that RocksDB knows by name, none (does nothing; shows the cost of the harness)");
-DEFINE_string(tests, "dataset_write_random,dataset_write_sorted",
-              "tests, by comma: dataset_write_random, dataset_write_sorted, overwrite, readrandom, seekrandom, readseq, mixed");
+DEFINE_string(
+    tests, "dataset_write_random,dataset_write_sorted",
+    "tests, by comma: dataset_write_random, dataset_write_sorted, overwrite, readrandom, seekrandom, readseq, mixed");
 DEFINE_uint64(keys, 2'000'000, "distinct keys of the data set, in all threads together");
 DEFINE_uint64(reads, 0, "operations of readrandom, seekrandom and mixed, in all threads together; 0: as many as keys");
-DEFINE_uint64(latency_ops, 100'000, "operations of the separate run that times each operation by itself; 0: no such run");
+DEFINE_uint64(latency_ops, 100'000,
+              "operations of the separate run that times each operation by itself; 0: no such run");
 DEFINE_uint64(keysize, 16, "bytes of a key");
 DEFINE_uint64(valsize, 128, "bytes of a value");
 DEFINE_uint64(batchsize, 1000, "entries of a write batch, and reads between two looks at the clock");
@@ -34,17 +36,20 @@ DEFINE_uint64(pool_cap_bytes, uint64_t{128} << 20, "most idle bytes that the chu
 DEFINE_string(chunk_source, "mmap", "memory behind chunks: mmap or malloc");
 DEFINE_string(huge_pages, "on", "ask for huge pages behind large chunks: on or off");
 DEFINE_bool(histogram, true, "measure latency");
-DEFINE_bool(checkpoint_between_tests, false, "flush, wait for compaction and drop caches and idle chunks between tests");
+DEFINE_bool(checkpoint_between_tests, false,
+            "flush, wait for compaction and drop caches and idle chunks between tests");
 DEFINE_uint64(generations, 1, "rounds of each write test: fill, drain, reset; each round is a row of its own");
 DEFINE_double(rate, 0, "operations per second that arrive, whether or not the engine keeps up; 0: as fast as it goes");
 DEFINE_double(max_seconds, 300, "most seconds for one row, its loading included; 0: no limit");
 DEFINE_string(format, "markdown", "markdown, json or csv");
 DEFINE_string(out, "", "file for the report; empty: standard output");
 DEFINE_bool(progress, true, "a line with rate and time left, when standard error is a terminal");
-DEFINE_double(stats_interval, 0, "seconds between lines on standard error with operations, resident size and pool; 0: none");
+DEFINE_double(stats_interval, 0,
+              "seconds between lines on standard error with operations, resident size and pool; 0: none");
 DEFINE_string(profile_dir, "", "directory for a CPU and a heap profile of each test");
 DEFINE_string(db, "", "directory for RocksDB's files; empty: a fresh one below the temporary directory");
-DEFINE_uint64(inject_pause_ms, 0, "one pause of this length in the middle of each run, to see that the latency account shows it");
+DEFINE_uint64(inject_pause_ms, 0,
+              "one pause of this length in the middle of each run, to see that the latency account shows it");
 
 namespace GFLAGS_NAMESPACE {
 extern void (*gflags_exitfunc)(int);  // what gflags calls on a bad command line; exported, in no header
@@ -76,7 +81,8 @@ std::string Join(const std::array<std::string_view, N>& names) {
 class Checker {
  public:
   template <class E, size_t N>
-  void Choice(std::string_view flag, const std::string& value, const std::array<std::string_view, N>& names, E* result) {
+  void Choice(std::string_view flag, const std::string& value, const std::array<std::string_view, N>& names,
+              E* result) {
     if (const auto position = Find(names, value)) {
       *result = static_cast<E>(*position);
     } else {
@@ -126,21 +132,25 @@ void CheckLists(Checker& checker, Config* config) {
 // What is wrong only together with another flag.
 void CheckTogether(Checker& checker, const Config& config) {
   if (config.key_bytes < 8 && config.keys > uint64_t{1} << (8 * config.key_bytes)) {
-    checker.Complain("keysize", std::to_string(config.key_bytes),
-                     "keys of this size give fewer than --keys=" + std::to_string(config.keys) + " distinct ones; use 8 or more");
+    checker.Complain(
+        "keysize", std::to_string(config.key_bytes),
+        "keys of this size give fewer than --keys=" + std::to_string(config.keys) + " distinct ones; use 8 or more");
   }
-  const uint64_t memory_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t memory_bytes =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t operations = std::max(config.keys, config.reads);
   if (operations > memory_bytes / 2 / config.key_bytes) {
-    checker.Complain("keys", std::to_string(config.keys),
-                     "keys are made ahead of the clock and would take more than half of this machine's memory; allowed: up to " +
-                         Grouped(memory_bytes / 2 / config.key_bytes));
+    checker.Complain(
+        "keys", std::to_string(config.keys),
+        "keys are made ahead of the clock and would take more than half of this machine's memory; allowed: up to " +
+            Grouped(memory_bytes / 2 / config.key_bytes));
   }
   if (config.profile == Profile::kDurable) {
     for (const std::string& name : config.dbs) {
       if (HasWriteAheadLog(name)) continue;
-      checker.Complain("profile", "durable",
-                       "engine " + name + " has no write-ahead log to make durable; use --profile=fast or leave it out of --dbs");
+      checker.Complain(
+          "profile", "durable",
+          "engine " + name + " has no write-ahead log to make durable; use --profile=fast or leave it out of --dbs");
     }
   }
 }

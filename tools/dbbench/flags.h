@@ -16,8 +16,8 @@ struct ParsedFlags {
   bool help = false;
 };
 
-// Reads the command line through gflags. A flag that gflags does not know, or whose value has the wrong type, ends the process
-// with exit status 2, as gflags has no other way.
+// Reads the command line through gflags. A flag that gflags does not know, or whose value has the wrong type, ends the
+// process with exit status 2, as gflags has no other way.
 ParsedFlags ParseFlags(int argc, char** argv);
 
 // All flags with their defaults, for --help.

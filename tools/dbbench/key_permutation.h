@@ -5,8 +5,8 @@
 
 namespace strongbin::dbbench {
 
-// The number that gives 1 when multiplied by `odd`, modulo 2^64. Newton's iteration doubles the number of right low bits; five
-// steps from 5 bits are enough.
+// The number that gives 1 when multiplied by `odd`, modulo 2^64. Newton's iteration doubles the number of right low
+// bits; five steps from 5 bits are enough.
 constexpr uint64_t InverseOfOdd(uint64_t odd) {
   uint64_t x = (odd * 3) ^ 2;
   for (int i = 0; i < 5; ++i) x *= 2 - odd * x;
@@ -21,7 +21,9 @@ class KeyPermutation {
  public:
   // `bits` from 8 to 64, in steps of 8.
   KeyPermutation(unsigned bits, uint64_t seed)
-      : mask_(bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1), shift_(bits / 2), offset_(Scramble(seed) & mask_) {}
+      : mask_(bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1),
+        shift_(bits / 2),
+        offset_(Scramble(seed) & mask_) {}
 
   // Adding, multiplying by an odd number and folding the upper half onto the lower one are each a bijection.
   uint64_t Apply(uint64_t index) const {

@@ -12,8 +12,8 @@
 
 namespace {
 
-// 0: all was measured and agrees. 1: an engine failed, content differs or the report could not be written. 2: bad command line.
-// 130: ended by Ctrl-C, after the report.
+// 0: all was measured and agrees. 1: an engine failed, content differs or the report could not be written. 2: bad
+// command line. 130: ended by Ctrl-C, after the report.
 enum ExitStatus : int { kGood = 0, kFailed = 1, kBadUsage = 2, kInterrupted = 130 };
 
 int Complain(const std::string& reason, int status) {
@@ -33,7 +33,9 @@ int main(int argc, char** argv) {
   }
   const bool selfcheck = parsed.words.size() == 1 && parsed.words[0] == "selfcheck";
   if (!parsed.words.empty() && !selfcheck) {
-    return Complain("unknown command \"" + parsed.words[0] + "\"; allowed: selfcheck, or none to run tests (see --help)", kBadUsage);
+    return Complain(
+        "unknown command \"" + parsed.words[0] + "\"; allowed: selfcheck, or none to run tests (see --help)",
+        kBadUsage);
   }
   if (!parsed.error.empty()) return Complain(parsed.error, kBadUsage);
   if (const std::string error = EnterProfiledProcess(config, argv); !error.empty()) return Complain(error, kBadUsage);

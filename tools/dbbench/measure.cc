@@ -1,11 +1,10 @@
 #include "strongbin/tools/dbbench/measure.h"
 
+#include <array>
+#include <cstdlib>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <array>
-#include <cstdlib>
 
 namespace strongbin::dbbench {
 

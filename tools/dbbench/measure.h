@@ -12,7 +12,8 @@ inline uint64_t NowNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Returns no earlier than `when_ns`. Sleeps while that is far off and spins over the rest, so that it is late by little.
+// Returns no earlier than `when_ns`. Sleeps while that is far off and spins over the rest, so that it is late by
+// little.
 void WaitUntilNs(uint64_t when_ns);
 
 struct ProcessSample {

@@ -212,8 +212,10 @@ std::string MemtableEngine::Description() const {
   text += ", chunks from " + std::string(kSourceNames[Index(config_.chunk_source)]);
   text += ", huge pages " + std::string(kSwitchNames[config_.huge_pages ? 1 : 0]);
   text += config_.threads > 1 ? ", concurrent writers" : ", one writer";
-  return text + "; a full table is frozen, drained in order and reset warm by the thread that met it, and writers wait: that time is "
-                "the drain, not the write; sorted writes of one thread use the sorted-batch call";
+  return text +
+         "; a full table is frozen, drained in order and reset warm by the thread that met it, and writers wait: that "
+         "time is "
+         "the drain, not the write; sorted writes of one thread use the sorted-batch call";
 }
 
 std::string MemtableEngine::PoolLine() const {

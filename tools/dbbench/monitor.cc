@@ -1,10 +1,9 @@
 #include "strongbin/tools/dbbench/monitor.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <unistd.h>
 
 #include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/format.h"
@@ -44,7 +43,8 @@ Watch::Watch(const Config& config, const WatchPlan& plan, const std::vector<Done
       draws_(config.progress && isatty(STDERR_FILENO) == 1),
       start_ns_(NowNs()),
       next_draw_ns_(start_ns_ + kDrawNs),
-      next_stats_ns_(start_ns_ + static_cast<uint64_t>(config.stats_interval_seconds * static_cast<double>(kNsPerSecond))),
+      next_stats_ns_(start_ns_ +
+                     static_cast<uint64_t>(config.stats_interval_seconds * static_cast<double>(kNsPerSecond))),
       thread_(&Watch::Loop, this) {}
 
 Watch::~Watch() {
@@ -93,9 +93,11 @@ void Watch::WriteStats(uint64_t now_ns) {
   next_stats_ns_ += static_cast<uint64_t>(config_.stats_interval_seconds * static_cast<double>(kNsPerSecond));
   const uint64_t done = Done();
   const uint64_t elapsed_ns = now_ns - start_ns_;
-  std::string line = (draws_ ? "\r\033[K" : "") + plan_.title + ": " + Duration(elapsed_ns) + ", " + Grouped(done) + " operations, " +
-                     Grouped(Rate(done, elapsed_ns), 0) + " op/s, resident " + Bytes(SampleProcess().resident_bytes);
-  if (const std::string pool = plan_.engine == nullptr ? "" : plan_.engine->PoolLine(); !pool.empty()) line += ", " + pool;
+  std::string line = (draws_ ? "\r\033[K" : "") + plan_.title + ": " + Duration(elapsed_ns) + ", " + Grouped(done) +
+                     " operations, " + Grouped(Rate(done, elapsed_ns), 0) + " op/s, resident " +
+                     Bytes(SampleProcess().resident_bytes);
+  if (const std::string pool = plan_.engine == nullptr ? "" : plan_.engine->PoolLine(); !pool.empty())
+    line += ", " + pool;
   std::fputs((line + "\n").c_str(), stderr);
 }
 

@@ -39,8 +39,8 @@ struct WatchPlan {
   const Engine* engine = nullptr;
 };
 
-// Runs a thread of its own from construction to destruction. It sets the flag on Ctrl-C and at the deadline, draws the progress
-// line (only when standard error is a terminal and it is wanted) and writes the lines of --stats_interval.
+// Runs a thread of its own from construction to destruction. It sets the flag on Ctrl-C and at the deadline, draws the
+// progress line (only when standard error is a terminal and it is wanted) and writes the lines of --stats_interval.
 class Watch {
  public:
   Watch(const Config& config, const WatchPlan& plan, const std::vector<DoneCounter>& done, StopFlag* flag);

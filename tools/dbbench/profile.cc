@@ -1,7 +1,5 @@
 #include "strongbin/tools/dbbench/profile.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -11,6 +9,7 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <unistd.h>
 
 #include <gperftools/heap-profiler.h>
 #include <gperftools/profiler.h>
@@ -63,7 +62,8 @@ std::vector<ProfileLine> ReadProfile(const std::string& path, std::string_view m
   return lines;
 }
 
-void AddDigest(const std::string& title, const std::string& path, std::string_view mode, std::vector<std::string>* notes) {
+void AddDigest(const std::string& title, const std::string& path, std::string_view mode,
+               std::vector<std::string>* notes) {
   const std::vector<ProfileLine> lines = ReadProfile(path, mode);
   if (lines.empty()) {
     notes->push_back(title + ": " + path + " (no samples, or google-pprof is not installed)");
@@ -111,7 +111,8 @@ TestProfile::TestProfile(const Config& config, const std::string& engine, const 
   if (config.profile_dir.empty()) return;
   title_ = engine + " " + test;
   std::string name = title_;
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == ':' || c == '/' || c == ' '; }, '.');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ':' || c == '/' || c == ' '; }, '.');
   base_path_ = config.profile_dir + "/" + name;
   ProfilerStart((base_path_ + ".cpu").c_str());
   if (AllocatorIsTcmalloc()) HeapProfilerStart(base_path_.c_str());

@@ -11,8 +11,8 @@ namespace strongbin::dbbench {
 // Heap profiles need gperftools' tcmalloc, and timed runs must not have it, so it is no part of this program.
 bool AllocatorIsTcmalloc();
 
-// With --profile_dir and without tcmalloc: starts this program again with tcmalloc before it, and does not return. Returns a
-// reason when that cannot be.
+// With --profile_dir and without tcmalloc: starts this program again with tcmalloc before it, and does not return.
+// Returns a reason when that cannot be.
 std::string EnterProfiledProcess(const Config& config, char** argv);
 
 // Takes a CPU and a heap profile while it lives, when config.profile_dir is set; does nothing otherwise. One at a time.

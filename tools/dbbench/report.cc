@@ -47,7 +47,8 @@ template <auto Latency>
 void AddLatency(std::vector<Column>& columns, const std::string& name, TableKind table) {
   using enum CellStyle;
   const auto add = [&](const char* id, const char* header, CellStyle style, CellValue (*value)(const Row&)) {
-    columns.push_back({name + "_" + id, table == TableKind::kLatency ? name + " " + header : header, table, style, value});
+    columns.push_back(
+        {name + "_" + id, table == TableKind::kLatency ? name + " " + header : header, table, style, value});
   };
   add("count", "count", kCount, &Percentile<Latency, &LatencySummary::count>);
   add("p50_ns", "p50", kDuration, &Percentile<Latency, &LatencySummary::p50_ns>);
@@ -61,8 +62,9 @@ void AddLatency(std::vector<Column>& columns, const std::string& name, TableKind
 // Generates one column per chunk kind.
 template <size_t... Kinds>
 void AddFresh(std::vector<Column>& columns, std::index_sequence<Kinds...>) {
-  (columns.push_back({"fresh_chunks_" + std::string(kChunkKindLabels[Kinds]), "fresh " + std::string(kChunkKindLabels[Kinds]),
-                      TableKind::kMemory, CellStyle::kCount, &Fresh<Kinds>}),
+  (columns.push_back({"fresh_chunks_" + std::string(kChunkKindLabels[Kinds]),
+                      "fresh for " + std::string(kChunkKindLabels[Kinds]), TableKind::kPool, CellStyle::kCount,
+                      &Fresh<Kinds>}),
    ...);
 }
 
@@ -93,27 +95,29 @@ std::vector<Column> MakeColumns() {
   };
   AddLatency<&Row::service>(columns, "service", kLatency);
   AddLatency<&Row::intended>(columns, "intended", kLatency);
-  columns.insert(columns.end(), {
-                                    {"allocations_per_op", "mallocs/op", kMemory, kNumber, &Optional<&Row::allocations_per_op>},
-                                    {"allocated_bytes_per_op", "malloc B/op", kMemory, kNumber, &Optional<&Row::allocated_bytes_per_op>},
-                                    {"table_bytes_per_entry", "table B/entry", kMemory, kNumber, &Optional<&Row::table_bytes_per_entry>},
-                                    {"tables", "tables", kMemory, kCount, &Optional<&Row::tables>},
-                                    {"minor_faults", "faults", kMemory, kCount, &Measured<&Row::minor_faults>},
-                                    {"drain_faults", "drain faults", kMemory, kCount, &Optional<&Row::drain_faults>},
-                                    {"resident_before_bytes", "RSS before", kMemory, kBytes, &Measured<&Row::resident_before_bytes>},
-                                    {"resident_after_bytes", "RSS after", kMemory, kBytes, &Measured<&Row::resident_after_bytes>},
-                                });
+  columns.insert(
+      columns.end(),
+      {
+          {"allocations_per_op", "mallocs/op", kMemory, kNumber, &Optional<&Row::allocations_per_op>},
+          {"allocated_bytes_per_op", "malloc B/op", kMemory, kNumber, &Optional<&Row::allocated_bytes_per_op>},
+          {"table_bytes_per_entry", "table B/entry", kMemory, kNumber, &Optional<&Row::table_bytes_per_entry>},
+          {"tables", "tables", kMemory, kCount, &Optional<&Row::tables>},
+          {"minor_faults", "faults", kMemory, kCount, &Measured<&Row::minor_faults>},
+          {"drain_faults", "drain faults", kMemory, kCount, &Optional<&Row::drain_faults>},
+          {"resident_before_bytes", "RSS before", kMemory, kBytes, &Measured<&Row::resident_before_bytes>},
+          {"resident_after_bytes", "RSS after", kMemory, kBytes, &Measured<&Row::resident_after_bytes>},
+      });
   AddFresh(columns, std::make_index_sequence<kChunkKindCount>());
-  columns.push_back({"fresh_chunks", "fresh", kMemory, kCount, &FreshTotal});
-  columns.push_back({"pool_gets", "pool gets", kMemory, kCount, &Pool<&Row::pool_gets>});
-  columns.push_back({"pool_hits", "pool hits", kMemory, kCount, &Pool<&Row::pool_hits>});
+  columns.push_back({"fresh_chunks", "fresh in all", kPool, kCount, &FreshTotal});
+  columns.push_back({"pool_gets", "pool gets", kPool, kCount, &Pool<&Row::pool_gets>});
+  columns.push_back({"pool_hits", "pool hits", kPool, kCount, &Pool<&Row::pool_hits>});
   return columns;
 }
 
 }  // namespace
 
 LatencySummary Summarize(const LatencyHistogram& histogram) {
-  return {histogram.count(),          histogram.Quantile(0.5),    histogram.Quantile(0.9), histogram.Quantile(0.99),
+  return {histogram.count(),         histogram.Quantile(0.5),    histogram.Quantile(0.9), histogram.Quantile(0.99),
           histogram.Quantile(0.999), histogram.Quantile(0.9999), histogram.max_ns()};
 }
 

@@ -92,7 +92,15 @@ struct Report {
 
 using CellValue = std::variant<std::monostate, std::string, uint64_t, double>;  // monostate: not measured
 enum class CellStyle : uint8_t { kText, kCount, kNumber, kSeconds, kBytes, kDuration };
-enum class TableKind : uint8_t { kNone, kEvery, kThroughput, kContent, kLatency, kMemory };  // in which table for people
+enum class TableKind : uint8_t {
+  kNone,
+  kEvery,
+  kThroughput,
+  kContent,
+  kLatency,
+  kMemory,
+  kPool
+};  // in which table for people
 
 struct Column {
   std::string id;      // in JSON and CSV, unit included

@@ -30,7 +30,8 @@ std::string ToCsv(const Report& report) {
   text += "\n";
   for (const Row& row : report.rows) {
     std::string line;
-    for (const Column& column : Columns()) line.append(&column == Columns().data() ? "" : ",").append(ValueText(column.value(row)));
+    for (const Column& column : Columns())
+      line.append(&column == Columns().data() ? "" : ",").append(ValueText(column.value(row)));
     text.append(line).append("\n");
   }
   return text;

@@ -26,7 +26,10 @@ std::string FactsText(const Facts& facts) {
 std::string RowText(const Row& row) {
   std::string text = "{";
   for (const Column& column : Columns()) {
-    text.append(text.size() > 1 ? ", " : "").append(Quoted(column.id)).append(": ").append(ValueText(column.value(row)));
+    text.append(text.size() > 1 ? ", " : "")
+        .append(Quoted(column.id))
+        .append(": ")
+        .append(ValueText(column.value(row)));
   }
   return text + "}";
 }

@@ -43,7 +43,8 @@ void AppendTable(const Report& report, TableKind kind, std::string_view title, s
   std::vector<size_t> widths(columns.size());
   for (size_t c = 0; c < columns.size(); ++c) {
     cells[c].push_back(columns[c]->header);
-    for (const Row& row : report.rows) cells[c].push_back(Escaped(ForPeople(columns[c]->value(row), columns[c]->style)));
+    for (const Row& row : report.rows)
+      cells[c].push_back(Escaped(ForPeople(columns[c]->value(row), columns[c]->style)));
     for (const std::string& cell : cells[c]) widths[c] = std::max(widths[c], Width(cell));
   }
   text->append("\n## ").append(title).append("\n\n");
@@ -57,9 +58,9 @@ void AppendTable(const Report& report, TableKind kind, std::string_view title, s
     if (line > 0) continue;
     for (size_t c = 0; c < columns.size(); ++c) {
       const bool left = columns[c]->style == CellStyle::kText;
-      text->append(left ? "| " : "| ").append(widths[c] + (left ? 1 : 0), '-').append(left ? "" : ": ");
+      text->append(c == 0 ? "| " : " | ").append(widths[c] - (left ? 0 : 1), '-').append(left ? "" : ":");
     }
-    text->append("|\n");
+    text->append(" |\n");
   }
 }
 
@@ -80,12 +81,14 @@ std::string ToMarkdown(const Report& report) {
   AppendTable(report, TableKind::kContent, "Work and content", &text);
   AppendTable(report, TableKind::kLatency, "Latency", &text);
   AppendTable(report, TableKind::kMemory, "Memory", &text);
+  AppendTable(report, TableKind::kPool, "Pool", &text);
   if (!report.notes.empty()) {
     text += "\n## Notes\n\n";
     for (const std::string& note : report.notes) text += "- " + note + "\n";
   }
   for (const PoolReport& pool : report.pools) {
-    text += "\n## Pool of " + pool.engine + " at the end\n\n```\n" + pool.text + (pool.text.ends_with('\n') ? "" : "\n") + "```\n";
+    text += "\n## Pool of " + pool.engine + " at the end\n\n```\n" + pool.text +
+            (pool.text.ends_with('\n') ? "" : "\n") + "```\n";
   }
   return text;
 }

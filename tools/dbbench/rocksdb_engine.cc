@@ -120,7 +120,8 @@ rocksdb::Options RocksDbEngine::MakeOptions() {
   options.write_buffer_size = config_.memtable_bytes;
   if (plan_.hold_all) {
     const size_t entry_bytes = config_.key_bytes + config_.value_bytes + kEntryOverheadBytes;
-    options.write_buffer_size = std::max(config_.memtable_bytes, static_cast<size_t>(plan_.entries + 1) * entry_bytes * 3 / 2);
+    options.write_buffer_size =
+        std::max(config_.memtable_bytes, static_cast<size_t>(plan_.entries + 1) * entry_bytes * 3 / 2);
   }
   options.max_write_buffer_number = kWriteBuffers;
   options.disable_auto_compactions = true;
@@ -131,7 +132,8 @@ rocksdb::Options RocksDbEngine::MakeOptions() {
   options.allow_concurrent_memtable_write = concurrent_;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
-  if (prefix_) options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(std::min(kPrefixBytes, config_.key_bytes)));
+  if (prefix_)
+    options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(std::min(kPrefixBytes, config_.key_bytes)));
   cache_ = rocksdb::NewLRUCache(size_t{8} << 20);
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache_;
@@ -244,7 +246,8 @@ bool RocksDbEngine::Close() {
   return !error || Fail("cannot delete " + directory_ + "/db: " + error.message());
 }
 
-// Between tests the database of the last round is closed, so its flushes and compactions are done and its caches are gone.
+// Between tests the database of the last round is closed, so its flushes and compactions are done and its caches are
+// gone.
 void RocksDbEngine::Checkpoint() { cache_.reset(); }
 
 EngineNumbers RocksDbEngine::Numbers() {
@@ -253,19 +256,24 @@ EngineNumbers RocksDbEngine::Numbers() {
 }
 
 std::string RocksDbEngine::Description() const {
-  std::string text = "RocksDB memtable factory " + factory_id_ + ", write_buffer_size " + Bytes(config_.memtable_bytes) + ", up to " +
-                     std::to_string(kWriteBuffers) +
-                     " write buffers, no compression, no automatic compaction, 8 MiB block cache, concurrent memtable writes " +
-                     (concurrent_ ? "on" : "off (the factory does not support them)");
+  std::string text =
+      "RocksDB memtable factory " + factory_id_ + ", write_buffer_size " + Bytes(config_.memtable_bytes) + ", up to " +
+      std::to_string(kWriteBuffers) +
+      " write buffers, no compression, no automatic compaction, 8 MiB block cache, concurrent memtable writes " +
+      (concurrent_ ? "on" : "off (the factory does not support them)");
   if (prefix_) text += ", prefix of " + std::to_string(std::min(kPrefixBytes, config_.key_bytes)) + " bytes";
-  text += config_.profile == Profile::kFast ? ", write-ahead log off" : ", write-ahead log on with fsync for each batch";
-  text += "; full memtables are flushed to files by a background thread beside the writes; drain is the wait for the last flush";
+  text +=
+      config_.profile == Profile::kFast ? ", write-ahead log off" : ", write-ahead log on with fsync for each batch";
+  text +=
+      "; full memtables are flushed to files by a background thread beside the writes; drain is the wait for the last "
+      "flush";
   return text;
 }
 
 }  // namespace
 
-std::unique_ptr<Engine> MakeRocksDbEngine(std::string_view factory, const Config& config, const std::string& directory) {
+std::unique_ptr<Engine> MakeRocksDbEngine(std::string_view factory, const Config& config,
+                                          const std::string& directory) {
   return std::make_unique<RocksDbEngine>(factory, config, directory);
 }
 

@@ -73,8 +73,10 @@ void Worker::Work() {
   // Threads share the range of keys, not their count, when they read all of it.
   const bool whole_range = sequential && plan_.shape.operations >= plan_.data->key_count();
   const size_t batches = whole_range ? std::numeric_limits<size_t>::max() : script_->batch_count();
-  const size_t pause_at = number_ == 0 && plan_.pause_ms > 0 ? script_->batch_count() / 2 : std::numeric_limits<size_t>::max();
-  const double interval_ns = open_loop ? 1e9 * static_cast<double>(plan_.shape.batch_entries) / plan_.rate_per_second : 0;
+  const size_t pause_at =
+      number_ == 0 && plan_.pause_ms > 0 ? script_->batch_count() / 2 : std::numeric_limits<size_t>::max();
+  const double interval_ns =
+      open_loop ? 1e9 * static_cast<double>(plan_.shape.batch_entries) / plan_.rate_per_second : 0;
 
   const AllocationCount allocations = ThreadAllocations();
   start_ns_ = NowNs();
@@ -221,7 +223,8 @@ std::unique_ptr<RunResult> Run(const RunPlan& plan) {
   }
   result->elapsed_ns = last_end_ns - first_start_ns;
   const bool sequential = !plan.shape.load && plan.shape.test == TestKind::kReadSequential;
-  result->distinct_keys = sequential ? result->operations : static_cast<uint64_t>(std::count(seen.begin(), seen.end(), true));
+  result->distinct_keys =
+      sequential ? result->operations : static_cast<uint64_t>(std::count(seen.begin(), seen.end(), true));
   result->finished = result->operations == plan.shape.operations;
   return result;
 }

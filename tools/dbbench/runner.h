@@ -44,8 +44,8 @@ struct RunResult {
   LatencyHistogram intended;  // from the moment it should have been; open loop only
 };
 
-// All keys are made and all threads are ready before the first clock starts; statistics are each thread's own until it has been
-// joined. The engine must be open.
+// All keys are made and all threads are ready before the first clock starts; statistics are each thread's own until it
+// has been joined. The engine must be open.
 std::unique_ptr<RunResult> Run(const RunPlan& plan);
 
 }  // namespace strongbin::dbbench

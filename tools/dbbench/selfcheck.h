@@ -13,7 +13,7 @@ namespace strongbin::dbbench {
 // One bound and how it was met.
 struct CheckRow {
   std::string name;
-  std::string bound;     // empty: a number to know, without a bound
+  std::string bound;  // empty: a number to know, without a bound
   std::string measured;
   bool pass = true;
 };

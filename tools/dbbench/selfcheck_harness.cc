@@ -65,7 +65,8 @@ std::vector<CheckRow> HarnessCost(const CheckContext& context) {
 // faults.md B55: totals are totals, whatever the number of threads, and the rate is operations by wall time.
 std::vector<CheckRow> Totals(const CheckContext& context) {
   std::vector<CheckRow> rows;
-  Config config = Quiet(context, {"memtable", "rocksdb:skip_list"}, {TestKind::kWriteRandom, TestKind::kOverwrite, TestKind::kReadRandom});
+  Config config = Quiet(context, {"memtable", "rocksdb:skip_list"},
+                        {TestKind::kWriteRandom, TestKind::kOverwrite, TestKind::kReadRandom});
   config.threads = 4;
   config.keys = config.reads = 1000;
   config.batch_entries = 10;
@@ -81,12 +82,14 @@ std::vector<CheckRow> Totals(const CheckContext& context) {
                    Bytes(result.bytes) + ", " + Significant(result.ops_per_second) + " op/s";
     if (reads) row.measured += ", found " + Grouped(*result.found) + " of " + Grouped(*result.asked);
     if (result.drained_keys) row.measured += ", drained " + Grouped(*result.drained_keys);
-    row.pass = result.finished && result.operations == config.keys && distinct &&
-               std::fabs(result.ops_per_second - rate) <= 0.01 * rate &&
-               (reads ? result.found == result.asked && *result.asked == config.reads : result.drained_keys == config.keys);
+    row.pass =
+        result.finished && result.operations == config.keys && distinct &&
+        std::fabs(result.ops_per_second - rate) <= 0.01 * rate &&
+        (reads ? result.found == result.asked && *result.asked == config.reads : result.drained_keys == config.keys);
     rows.push_back(row);
   }
-  rows.push_back({"content equal on both engines (B55)", "equal checksums", report.agreed ? "equal" : "different", report.agreed});
+  rows.push_back(
+      {"content equal on both engines (B55)", "equal checksums", report.agreed ? "equal" : "different", report.agreed});
   return rows;
 }
 
@@ -122,12 +125,12 @@ std::vector<CheckRow> InjectedPause(const CheckContext& context) {
   config.keys = 100'000;
   config.inject_pause_ms = 200;
   const Report report = RunSession(config, context.directory);
-  CheckRow row = {"intended p99 with a pause of 200 ms in 10 s at 10,000 op/s (B57)", ">= 100 ms; service p99 told beside it", "no run",
-                  false};
+  CheckRow row = {"intended p99 with a pause of 200 ms in 10 s at 10,000 op/s (B57)",
+                  ">= 100 ms; service p99 told beside it", "no run", false};
   if (report.rows.size() == 1 && report.rows[0].intended && report.rows[0].service) {
     const Row& result = report.rows[0];
-    row.measured = "intended p99 " + Duration(result.intended->p99_ns) + ", service p99 " + Duration(result.service->p99_ns) +
-                   ", service max " + Duration(result.service->max_ns);
+    row.measured = "intended p99 " + Duration(result.intended->p99_ns) + ", service p99 " +
+                   Duration(result.service->p99_ns) + ", service max " + Duration(result.service->max_ns);
     row.pass = result.finished && result.loop == "open" && result.intended->p99_ns >= kBoundNs;
   }
   return {row};

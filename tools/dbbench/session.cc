@@ -1,13 +1,12 @@
 #include "strongbin/tools/dbbench/session.h"
 
-#include <malloc.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <malloc.h>
 #include <map>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 #include "strongbin/tools/dbbench/engine.h"
@@ -41,6 +40,7 @@ class EngineSession {
   std::unique_ptr<RunResult> RunTimed(const DataSet& data, const Timing& timing, uint64_t deadline_ns, Row* row);
   WorkShape Shape(bool single) const;
   bool WantsSingle() const { return config_.histogram && config_.latency_ops > 0 && config_.rate_per_second == 0; }
+  bool KeepsContent() const { return name_ != "none"; }
   uint64_t Deadline() const;
   Row NewRow(const Timing& timing) const;
   std::string Title(const Row& row) const { return row.engine + " " + row.test + " " + row.round + ", " + row.timing; }
@@ -76,7 +76,8 @@ Row EngineSession::NewRow(const Timing& timing) const {
   row.engine = name_;
   row.test = TestName(test_);
   row.round = timing.round;
-  row.timing = timing.single || config_.batch_entries == 1 ? "single" : "batch of " + Grouped(uint64_t{config_.batch_entries});
+  row.timing =
+      timing.single || config_.batch_entries == 1 ? "single" : "batch of " + Grouped(uint64_t{config_.batch_entries});
   row.loop = config_.rate_per_second > 0 ? "open" : "closed";
   row.planned_operations = Shape(timing.single).operations;
   return row;
@@ -129,7 +130,8 @@ void EngineSession::RunWriteRound(const DataSet& data, const Timing& timing) {
   Ledger ledger(data, loads);
   const uint64_t deadline_ns = Deadline();
   const uint64_t entries = row.planned_operations + (loads ? data.key_count() : 0);
-  if (engine_->Open({&data, &ledger, false, entries, config_.threads}) && (!loads || Load(data, Title(row), deadline_ns, &row))) {
+  if (engine_->Open({&data, &ledger, false, entries, config_.threads}) &&
+      (!loads || Load(data, Title(row), deadline_ns, &row))) {
     const EngineNumbers before = engine_->Numbers();
     const auto result = RunTimed(data, timing, deadline_ns, &row);
     if (!engine_->failed() && engine_->FinishWrites()) {
@@ -140,9 +142,11 @@ void EngineSession::RunWriteRound(const DataSet& data, const Timing& timing) {
       FillRow(*result, numbers, &row);
       const ContentSum drained = ledger.Total();
       const uint64_t expected = loads ? data.key_count() : row.distinct_keys;
-      row.drained_keys = drained.entries;
-      row.checksum = drained.hash_sum;
-      if (drained.entries != expected && name_ != "none") {
+      if (KeepsContent()) {
+        row.drained_keys = drained.entries;
+        row.checksum = drained.hash_sum;
+      }
+      if (KeepsContent() && drained.entries != expected) {
         row.note = "CONTENT DIFFERS: " + Grouped(drained.entries) + " keys drained of " + Grouped(expected);
         row.finished = false;
         report_.agreed = false;
@@ -174,7 +178,7 @@ void EngineSession::RunReadTest(TestKind test) {
     }
     const auto result = RunTimed(data, {row.round, single}, single ? Deadline() : deadline_ns, &row);
     FillRow(*result, engine_->Numbers(), &row);
-    row.checksum = result->read.hash_sum;
+    if (KeepsContent()) row.checksum = result->read.hash_sum;
     Explain(&row);
     AddRow(std::move(row));
   }
@@ -201,7 +205,8 @@ bool EngineSession::Load(const DataSet& data, const std::string& title, uint64_t
   return result->finished;
 }
 
-std::unique_ptr<RunResult> EngineSession::RunTimed(const DataSet& data, const Timing& timing, uint64_t deadline_ns, Row* row) {
+std::unique_ptr<RunResult> EngineSession::RunTimed(const DataSet& data, const Timing& timing, uint64_t deadline_ns,
+                                                   Row* row) {
   RunPlan plan;
   plan.config = &config_;
   plan.data = &data;
@@ -261,7 +266,8 @@ void EngineSession::Explain(Row* row) const {
     row->note = "failed: " + engine_->error();
     report_.agreed = false;
   } else if (!row->finished && row->note.empty()) {
-    row->note = Interrupted() ? "interrupted after " : "not finished within --max_seconds=" + Plain(config_.max_seconds) + ": ";
+    row->note =
+        Interrupted() ? "interrupted after " : "not finished within --max_seconds=" + Plain(config_.max_seconds) + ": ";
     row->note += Grouped(row->operations) + " of " + Grouped(row->planned_operations) + " operations";
   }
 }
@@ -271,7 +277,7 @@ void CompareContent(Report* report) {
   std::map<std::pair<std::string, std::string>, const Row*> first;
   size_t compared = 0;
   for (Row& row : report->rows) {
-    if (!row.finished || row.engine == "none") continue;
+    if (!row.finished || !row.checksum) continue;
     const Row& reference = *first.try_emplace({row.test, row.timing}, &row).first->second;
     if (reference.engine != row.engine) ++compared;
     if (reference.checksum == row.checksum && reference.operations == row.operations &&
@@ -282,25 +288,34 @@ void CompareContent(Report* report) {
     report->agreed = false;
   }
   if (compared > 0) {
-    report->notes.push_back(report->agreed
-                                ? "Operation counts, distinct keys and checksums are equal on all engines that finished a test."
-                                : "NOT all engines did the same work or have the same content; see the notes of the rows.");
+    report->notes.push_back(
+        report->agreed ? "Operation counts, distinct keys and checksums are equal on all engines that finished a test."
+                       : "NOT all engines did the same work or have the same content; see the notes of the rows.");
   }
 }
 
 void AddStandingNotes(const Config& config, Report* report) {
   auto& notes = report->notes;
-  notes.push_back("Keys are made ahead of the clock. The clock runs from the first thread's start to the last one's end, drains excluded.");
-  notes.push_back("A latency is that of the named unit, a batch or a single operation; single operations are timed in a run of their own.");
+  notes.push_back(
+      "Keys are made ahead of the clock. The clock runs from the first thread's start to the last one's end, drains "
+      "excluded.");
+  notes.push_back(
+      "A latency is that of the named unit, a batch or a single operation; single operations are timed in a run of "
+      "their own.");
   if (AllocationsAreCounted()) {
-    notes.push_back("mallocs are counted exactly on the threads of the test, in every run; RocksDB's background threads are not counted.");
+    notes.push_back(
+        "mallocs are counted exactly on the threads of the test, in every run; RocksDB's background threads are not "
+        "counted.");
   }
   notes.push_back("table B/entry is the memtable's own account, at the moment it was full or the test ended.");
   bool reads = false;
   for (const TestKind test : config.tests) reads |= !WritesOnly(test);
   if (reads) {
-    notes.push_back("Tests that read hold the whole data set in one memtable on every engine, loaded ahead of the clock in random order.");
-    notes.push_back("mixed: " + std::to_string(kMixedReadPercent) + " % point reads, " + std::to_string(kMixedWritePercent) +
+    notes.push_back(
+        "Tests that read hold the whole data set in one memtable on every engine, loaded ahead of the clock in random "
+        "order.");
+    notes.push_back("mixed: " + std::to_string(kMixedReadPercent) + " % point reads, " +
+                    std::to_string(kMixedWritePercent) +
                     " % overwrites, the rest scans; a scan, and an operation of seekrandom, seeks and reads " +
                     std::to_string(kScanEntries) + " entries.");
   }

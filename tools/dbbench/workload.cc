@@ -71,7 +71,8 @@ uint64_t OperationsOf(const Config& config, TestKind test) {
   return WritesOnly(test) || test == TestKind::kReadSequential ? config.keys : config.reads;
 }
 
-Script::Script(const DataSet& data, const WorkShape& shape, size_t thread) : data_(data), shape_(shape), thread_(thread) {
+Script::Script(const DataSet& data, const WorkShape& shape, size_t thread)
+    : data_(data), shape_(shape), thread_(thread) {
   const uint64_t batches = (shape.operations + shape.batch_entries - 1) / shape.batch_entries;
   for (uint64_t batch = thread; batch < batches; batch += shape.threads) {
     const uint64_t first = batch * shape.batch_entries;
@@ -94,7 +95,8 @@ Script::Script(const DataSet& data, const WorkShape& shape, size_t thread) : dat
 
 uint64_t Script::ChooseKey(uint64_t operation) const {
   if (shape_.load || !StartsLoaded(shape_.test)) return operation;
-  const uint64_t random = KeyPermutation::Scramble(KeyPermutation::Scramble(shape_.seed) + operation) % data_.key_count();
+  const uint64_t random =
+      KeyPermutation::Scramble(KeyPermutation::Scramble(shape_.seed) + operation) % data_.key_count();
   if (shape_.test != TestKind::kOverwrite && shape_.test != TestKind::kMixed) return random;
   const uint64_t own = random - random % shape_.threads + thread_;
   return own < data_.key_count() ? own : thread_;
@@ -109,8 +111,8 @@ Batch Script::At(size_t batch) const {
   result.kind = shape_.load ? OperationKind::kWrite : KindOf(shape_.test);
   result.count = batch_sizes_[batch];
   // Versions of a test that follows the loading lie above those of the loading.
-  result.first_version = GlobalBatch(batch) * shape_.batch_entries +
-                         (!shape_.load && StartsLoaded(shape_.test) ? data_.key_count() : 0);
+  result.first_version =
+      GlobalBatch(batch) * shape_.batch_entries + (!shape_.load && StartsLoaded(shape_.test) ? data_.key_count() : 0);
   result.ascending = !StartsLoaded(shape_.test) && shape_.test == TestKind::kWriteSorted && shape_.threads == 1;
   return result;
 }

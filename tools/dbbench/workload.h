@@ -14,10 +14,10 @@ namespace strongbin::dbbench {
 
 // Keys and values by number, equal on every engine for equal flags.
 //
-// A key begins with a number in big-endian order: its own index where keys are written sorted, else a seeded permutation of the
-// indexes, so that all keys are distinct. The rest of the key is derived from the number. A value is a window into one random
-// buffer, chosen by the version; a version is the number of the write that made it.
-// Owns the buffer of values. Immutable after construction; any thread. Views of values live as long as the data set.
+// A key begins with a number in big-endian order: its own index where keys are written sorted, else a seeded
+// permutation of the indexes, so that all keys are distinct. The rest of the key is derived from the number. A value is
+// a window into one random buffer, chosen by the version; a version is the number of the write that made it. Owns the
+// buffer of values. Immutable after construction; any thread. Views of values live as long as the data set.
 class DataSet {
  public:
   DataSet(const Config& config, TestKind test);
@@ -77,9 +77,9 @@ struct WorkShape {
   uint64_t seed = 0;
 };
 
-// The operations of one thread, with all keys already made. Batch number b of all goes to thread b modulo threads, so that the
-// total is the same for any number of threads. Where a key is written more than once, one thread makes all writes and point
-// reads of it, so that its newest version does not depend on how threads are scheduled.
+// The operations of one thread, with all keys already made. Batch number b of all goes to thread b modulo threads, so
+// that the total is the same for any number of threads. Where a key is written more than once, one thread makes all
+// writes and point reads of it, so that its newest version does not depend on how threads are scheduled.
 class Script {
  public:
   Script(const DataSet& data, const WorkShape& shape, size_t thread);
