@@ -132,7 +132,7 @@ bool MemtableEngine::Get(size_t, std::string_view key, std::string_view* value) 
 
 bool MemtableEngine::OpenScan(size_t worker, std::string_view start, std::string_view end) {
   ReadOptions options;
-  options.upper_bound = end;
+  if (!end.empty()) options.upper_bound = end;  // an empty view that points somewhere would be a bound
   std::optional<MemtableIterator>& iterator = workers_[worker].iterator;
   iterator.emplace(table_->NewIterator(options));
   iterator->Seek(start);

@@ -76,7 +76,7 @@ std::vector<Column> MakeColumns() {
       {"test", "test", kEvery, kText, &Get<&Row::test>},
       {"round", "round", kEvery, kText, &Get<&Row::round>},
       {"timing", "timed", kEvery, kText, &Get<&Row::timing>},
-      {"loop", "loop", kLatency, kText, &Get<&Row::loop>},
+      {"loop", "loop", kContent, kText, &Get<&Row::loop>},
       {"finished", "finished", kContent, kText, &Finished},
       {"planned_operations", "planned", kContent, kCount, &Get<&Row::planned_operations>},
       {"operations", "operations", kThroughput, kCount, &Measured<&Row::operations>},

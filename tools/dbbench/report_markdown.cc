@@ -21,24 +21,27 @@ std::string Escaped(std::string_view text) {
   return result;
 }
 
-bool IsEmpty(const Report& report, const Column& column) {
-  return std::all_of(report.rows.begin(), report.rows.end(), [&](const Row& row) {
-    const CellValue value = column.value(row);
-    const auto* text = std::get_if<std::string>(&value);
-    return std::holds_alternative<std::monostate>(value) || (text != nullptr && text->empty());
-  });
+bool IsEmpty(const Row& row, const Column& column) {
+  const CellValue value = column.value(row);
+  const auto* text = std::get_if<std::string>(&value);
+  return std::holds_alternative<std::monostate>(value) || (text != nullptr && text->empty());
 }
 
-// Columns without any value are left out; without a column of its own a table is left out.
+// Columns without any value are left out, and so are rows without a value of this table's own.
 void AppendTable(const Report& report, TableKind kind, std::string_view title, std::string* text) {
+  std::vector<const Row*> rows;
   std::vector<const Column*> columns;
-  bool own = false;
-  for (const Column& column : Columns()) {
-    if ((column.table != kind && column.table != TableKind::kEvery) || IsEmpty(report, column)) continue;
-    columns.push_back(&column);
-    own |= column.table == kind;
+  for (const Row& row : report.rows) {
+    const bool own = std::any_of(Columns().begin(), Columns().end(),
+                                 [&](const Column& column) { return column.table == kind && !IsEmpty(row, column); });
+    if (own) rows.push_back(&row);
   }
-  if (!own || report.rows.empty()) return;
+  if (rows.empty()) return;
+  for (const Column& column : Columns()) {
+    if (column.table != kind && column.table != TableKind::kEvery) continue;
+    if (!std::all_of(rows.begin(), rows.end(), [&](const Row* row) { return IsEmpty(*row, column); }))
+      columns.push_back(&column);
+  }
   std::vector<std::vector<std::string>> cells(columns.size());
   std::vector<size_t> widths(columns.size());
   for (size_t c = 0; c < columns.size(); ++c) {
@@ -48,7 +51,7 @@ void AppendTable(const Report& report, TableKind kind, std::string_view title, s
     for (const std::string& cell : cells[c]) widths[c] = std::max(widths[c], Width(cell));
   }
   text->append("\n## ").append(title).append("\n\n");
-  for (size_t line = 0; line <= report.rows.size(); ++line) {
+  for (size_t line = 0; line <= rows.size(); ++line) {
     for (size_t c = 0; c < columns.size(); ++c) {
       const std::string padding(widths[c] - Width(cells[c][line]), ' ');
       const bool left = columns[c]->style == CellStyle::kText;

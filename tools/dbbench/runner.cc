@@ -98,7 +98,7 @@ void Worker::Work() {
     const uint64_t begin_ns = timed ? NowNs() : 0;
     if (b == pause_at) std::this_thread::sleep_for(std::chrono::milliseconds(plan_.pause_ms));
     const uint64_t done = RunBatch(batch);
-    if (timed && done > 0) {
+    if (timed && done == batch.count) {
       const uint64_t now_ns = NowNs();
       service_.Record(now_ns - begin_ns);
       if (open_loop) intended_.Record(now_ns - intended_ns);
@@ -226,6 +226,7 @@ std::unique_ptr<RunResult> Run(const RunPlan& plan) {
   result->distinct_keys =
       sequential ? result->operations : static_cast<uint64_t>(std::count(seen.begin(), seen.end(), true));
   result->finished = result->operations == plan.shape.operations;
+  result->stopped = flag.Stopped();
   return result;
 }
 

@@ -30,6 +30,7 @@ struct RunPlan {
 
 struct RunResult {
   bool finished = false;  // all that was planned was done
+  bool stopped = false;   // ended by Ctrl-C or the deadline
   uint64_t operations = 0;
   uint64_t distinct_keys = 0;
   uint64_t written_entries = 0;

@@ -244,8 +244,15 @@ void EngineSession::FillRow(const RunResult& result, const EngineNumbers& number
     // A loaded data set is drained too, so the sum would mix two kinds of work.
     if (!StartsLoaded(test_) && total_seconds > 0) row->total_ops_per_second = operations / total_seconds;
   } else {
-    row->asked = result.asked;
-    row->found = result.found;
+    if (result.asked > 0) {
+      row->asked = result.asked;
+      row->found = result.found;
+    }
+  }
+  if (!result.finished && !result.stopped && KeepsContent() && !engine_->failed()) {
+    row->note = "CONTENT DIFFERS: only " + Grouped(result.operations) + " of " + Grouped(row->planned_operations) +
+                " operations";
+    report_.agreed = false;
   }
   if (result.service.count() > 0) row->service = Summarize(result.service);
   if (result.intended.count() > 0) row->intended = Summarize(result.intended);
