@@ -1,6 +1,7 @@
 #include "strongbin/tools/dbbench/environment.h"
 
 #include <cstring>
+#include <dbbench_commit.h>
 #include <elf.h>
 #include <filesystem>
 #include <fstream>
@@ -12,7 +13,6 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "dbbench_commit.h"
 #include <rocksdb/version.h>
 
 #include "strongbin/tools/dbbench/format.h"
