@@ -156,7 +156,7 @@ bool EngineSession::Load(const DataSet& data, const std::string& title, uint64_t
   plan.title = title + ", loading";
   plan.deadline_ns = deadline_ns;
   plan.histogram = false;
-  const auto result = Run(plan);
+  const auto result = RunWork(plan);
   if (!result->finished && !engine_->failed()) {
     row->note = "stopped while loading: " + Grouped(result->operations) + " of " + Grouped(data.key_count()) + " keys";
   }
@@ -175,7 +175,7 @@ std::unique_ptr<RunResult> EngineSession::RunTimed(const DataSet& data, const Ti
   plan.histogram = config_.histogram;
   plan.rate_per_second = config_.rate_per_second;
   plan.pause_ms = config_.inject_pause_ms;
-  return Run(plan);
+  return RunWork(plan);
 }
 
 void EngineSession::FillRow(const RunResult& result, const EngineNumbers& numbers, Row* row) const {

@@ -187,7 +187,7 @@ void Worker::AddTo(RunResult* result, uint64_t* first_start_ns, uint64_t* last_e
 
 }  // namespace
 
-std::unique_ptr<RunResult> Run(const RunPlan& plan) {
+std::unique_ptr<RunResult> RunWork(const RunPlan& plan) {
   const size_t threads = plan.shape.threads;
   auto result = std::make_unique<RunResult>();
   StopFlag flag;

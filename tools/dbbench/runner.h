@@ -47,6 +47,6 @@ struct RunResult {
 
 // All keys are made and all threads are ready before the first clock starts; statistics are each thread's own until it
 // has been joined. The engine must be open.
-std::unique_ptr<RunResult> Run(const RunPlan& plan);
+std::unique_ptr<RunResult> RunWork(const RunPlan& plan);
 
 }  // namespace strongbin::dbbench

@@ -92,7 +92,7 @@ TEST_F(RunnerTest, WritesTheTotalWhateverTheThreads) {
     engine_.map.clear();
     engine_.threads.clear();
     engine_.admitted = 0;
-    const auto result = Run(Plan(TestKind::kWriteRandom, 10, threads));
+    const auto result = RunWork(Plan(TestKind::kWriteRandom, 10, threads));
     EXPECT_TRUE(result->finished);
     EXPECT_EQ(result->operations, 1000u);
     EXPECT_EQ(result->written_entries, 1000u);
@@ -107,29 +107,29 @@ TEST_F(RunnerTest, WritesTheTotalWhateverTheThreads) {
 }
 
 TEST_F(RunnerTest, ReadsFindTheLoadedKeysAndSumTheirContent) {
-  ASSERT_TRUE(Run(Plan(TestKind::kReadRandom, 10, 2, true))->finished);
-  const auto alone = Run(Plan(TestKind::kReadRandom, 10, 1));
+  ASSERT_TRUE(RunWork(Plan(TestKind::kReadRandom, 10, 2, true))->finished);
+  const auto alone = RunWork(Plan(TestKind::kReadRandom, 10, 1));
   EXPECT_EQ(alone->asked, 1000u);
   EXPECT_EQ(alone->found, 1000u);
   EXPECT_EQ(alone->read.entries, 1000u);
-  const auto together = Run(Plan(TestKind::kReadRandom, 10, 4));
+  const auto together = RunWork(Plan(TestKind::kReadRandom, 10, 4));
   EXPECT_EQ(together->read.hash_sum, alone->read.hash_sum);
   EXPECT_EQ(together->distinct_keys, alone->distinct_keys);
 }
 
 TEST_F(RunnerTest, MissesAreAskedAndNotFound) {
-  const auto result = Run(Plan(TestKind::kReadRandom, 10, 1));
+  const auto result = RunWork(Plan(TestKind::kReadRandom, 10, 1));
   EXPECT_EQ(result->asked, 1000u);
   EXPECT_EQ(result->found, 0u);
   EXPECT_TRUE(result->finished);
 }
 
 TEST_F(RunnerTest, SequentialReadersShareTheRangeAndReadEachEntryOnce) {
-  ASSERT_TRUE(Run(Plan(TestKind::kReadSequential, 10, 1, true))->finished);
+  ASSERT_TRUE(RunWork(Plan(TestKind::kReadSequential, 10, 1, true))->finished);
   ContentSum all;
   for (const auto& [key, value] : engine_.map) all.Add(key, value);
   for (const size_t threads : {size_t{1}, size_t{2}, size_t{5}}) {
-    const auto result = Run(Plan(TestKind::kReadSequential, 7, threads));
+    const auto result = RunWork(Plan(TestKind::kReadSequential, 7, threads));
     EXPECT_TRUE(result->finished) << threads;
     EXPECT_EQ(result->read.hash_sum, all.hash_sum);
     EXPECT_EQ(result->operations, 1000u);
@@ -137,18 +137,18 @@ TEST_F(RunnerTest, SequentialReadersShareTheRangeAndReadEachEntryOnce) {
 }
 
 TEST_F(RunnerTest, ScansReadTheStatedNumberOfEntries) {
-  ASSERT_TRUE(Run(Plan(TestKind::kSeekRandom, 10, 1, true))->finished);
-  const auto result = Run(Plan(TestKind::kSeekRandom, 10, 1));
+  ASSERT_TRUE(RunWork(Plan(TestKind::kSeekRandom, 10, 1, true))->finished);
+  const auto result = RunWork(Plan(TestKind::kSeekRandom, 10, 1));
   EXPECT_EQ(result->found, 1000u);
   EXPECT_LE(result->read.entries, 1000 * kScanEntries);
   EXPECT_GT(result->read.entries, 900 * kScanEntries);
 }
 
 TEST_F(RunnerTest, MixedSumsAreTheSameEveryTime) {
-  ASSERT_TRUE(Run(Plan(TestKind::kMixed, 10, 1, true))->finished);
-  const auto first = Run(Plan(TestKind::kMixed, 10, 4));
-  const auto second = Run(Plan(TestKind::kMixed, 10, 4));
-  const auto third = Run(Plan(TestKind::kMixed, 10, 4));
+  ASSERT_TRUE(RunWork(Plan(TestKind::kMixed, 10, 1, true))->finished);
+  const auto first = RunWork(Plan(TestKind::kMixed, 10, 4));
+  const auto second = RunWork(Plan(TestKind::kMixed, 10, 4));
+  const auto third = RunWork(Plan(TestKind::kMixed, 10, 4));
   EXPECT_EQ(first->operations, 1000u);
   EXPECT_GT(first->written_entries, 100u);
   // The first run reads loaded values; later ones read what the same writes left before them.
@@ -158,7 +158,7 @@ TEST_F(RunnerTest, MixedSumsAreTheSameEveryTime) {
 TEST_F(RunnerTest, OpenLoopRecordsBothLatenciesUnderTheirNames) {
   RunPlan plan = Plan(TestKind::kWriteRandom, 10, 2);
   plan.rate_per_second = 1e6;
-  const auto result = Run(plan);
+  const auto result = RunWork(plan);
   EXPECT_EQ(result->operations, 1000u);
   EXPECT_EQ(result->service.count(), 100u);
   EXPECT_EQ(result->intended.count(), 100u);
@@ -168,12 +168,12 @@ TEST_F(RunnerTest, OpenLoopRecordsBothLatenciesUnderTheirNames) {
 TEST_F(RunnerTest, WithoutHistogramNoLatencyIsRecorded) {
   RunPlan plan = Plan(TestKind::kWriteRandom, 10, 1);
   plan.histogram = false;
-  EXPECT_EQ(Run(plan)->service.count(), 0u);
+  EXPECT_EQ(RunWork(plan)->service.count(), 0u);
 }
 
 TEST_F(RunnerTest, AFailureEndsTheRunAndCountsWhatWasDone) {
   engine_.batches_until_failure = 5;
-  const auto result = Run(Plan(TestKind::kWriteRandom, 10, 1));
+  const auto result = RunWork(Plan(TestKind::kWriteRandom, 10, 1));
   EXPECT_FALSE(result->finished);
   EXPECT_EQ(result->operations, 50u);
   EXPECT_EQ(result->distinct_keys, 50u);
@@ -184,7 +184,7 @@ TEST_F(RunnerTest, TheDeadlineEndsARunThatCouldNotEnd) {
   RunPlan plan = Plan(TestKind::kWriteRandom, 10, 2);
   plan.rate_per_second = 1;  // would take a quarter of an hour
   plan.deadline_ns = NowNs() + 50'000'000;
-  const auto result = Run(plan);
+  const auto result = RunWork(plan);
   EXPECT_FALSE(result->finished);
   EXPECT_TRUE(result->stopped);
   EXPECT_LT(result->operations, 1000u);
@@ -197,7 +197,7 @@ TEST_F(RunnerTest, AllocationsOfWorkersAreCounted) {
   asm volatile("" : : "r"(block.get()) : "memory");  // keeps the allocation
   EXPECT_EQ(ThreadAllocations().calls - before.calls, 1u);
   EXPECT_EQ(ThreadAllocations().bytes - before.bytes, 1000u);
-  EXPECT_GE(Run(Plan(TestKind::kWriteRandom, 10, 2))->allocations.calls, 1000u);  // a map node for each key
+  EXPECT_GE(RunWork(Plan(TestKind::kWriteRandom, 10, 2))->allocations.calls, 1000u);  // a map node for each key
 }
 
 }  // namespace
