@@ -30,6 +30,7 @@ namespace {
 constexpr int kWriteBuffers = 64;
 constexpr int kNoTrigger = 1 << 30;
 constexpr size_t kPrefixBytes = 7;
+constexpr size_t kMinHashTableBytes = size_t{16} << 20;
 // What an entry takes in a memtable beside its key and value, rounded up, for a memtable that must hold everything.
 constexpr size_t kEntryOverheadBytes = 128;
 
@@ -146,6 +147,10 @@ rocksdb::Options RocksDbEngine::MakeOptions() {
 bool RocksDbEngine::Open(const RoundPlan& plan) {
   plan_ = plan;
   numbers_ = {};
+  if (prefix_ && config_.memtable_bytes < kMinHashTableBytes) {
+    return Fail("--memtable_bytes must be at least " + Bytes(kMinHashTableBytes) +
+                ": RocksDB's table of hash buckets does not fit otherwise, and its assertions end the process");
+  }
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   if (error) return Fail("cannot make " + directory_ + ": " + error.message());
@@ -283,7 +288,9 @@ std::string CheckRocksDbFactory(std::string_view id) {
   if (status.ok() && factory != nullptr) return {};
   std::vector<std::string> names;
   rocksdb::ObjectRegistry::NewInstance()->GetFactoryNames(rocksdb::MemTableRepFactory::Type(), &names);
-  std::string text = "RocksDB makes no memtable of that name (" + status.ToString() + "); it knows:";
+  std::string text = "RocksDB makes no memtable of that name";
+  if (!status.ok()) text += " (" + status.ToString() + ")";
+  text += "; allowed: skip_list, vector, prefix_hash, hash_linkedlist, and as registered:";
   for (const std::string& name : std::set<std::string>(names.begin(), names.end())) text += " " + name;
   return text;
 }
