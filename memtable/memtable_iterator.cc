@@ -47,10 +47,13 @@ bool MemtableIterator::Impl::Refresh() {
   // The size first: what is below it is then in the base or can be sorted.
   const uint64_t end = state_->log().size();
   const uint64_t base_count = std::min(state_->base_count(), end);
-  RefPtr<const RunSet> runs = state_->runs().Cover(base_count, end);
-  if (!runs) {
-    status_ = Status::Code::kOutOfMemory;
-    return false;
+  RefPtr<const RunSet> runs;
+  if (base_count < end) {
+    runs = state_->runs().Cover(base_count, end);
+    if (!runs) {
+      status_ = Status::Code::kOutOfMemory;
+      return false;
+    }
   }
   status_ = Status::Code::kOk;
   cursor_->SetSources(base_count, std::move(runs));
@@ -135,7 +138,8 @@ void MemtableIterator::Impl::SettleForward() {
   current_ = nullptr;
 }
 
-// From the cursor's entry backwards: the newest visible version of the first key that has one, or just the first visible version.
+// From the cursor's entry backwards: the newest visible version of the first key that has one, or just the first
+// visible version.
 void MemtableIterator::Impl::SettleBackward() {
   cursor_is_before_current_ = false;
   for (int steps = 0; cursor_->Valid(); ++steps) {
@@ -157,7 +161,8 @@ void MemtableIterator::Impl::SettleBackward() {
   current_ = nullptr;
 }
 
-// The cursor stands at a visible version of `key`, reached backwards: shows the newest one and leaves the cursor before it.
+// The cursor stands at a visible version of `key`, reached backwards: shows the newest one and leaves the cursor before
+// it.
 void MemtableIterator::Impl::ShowNewestBackward(std::string_view key) {
   const Entry* newest = nullptr;
   uint64_t position = 0;

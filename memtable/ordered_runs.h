@@ -1,8 +1,6 @@
 // Lazily made order over the log: sorts what was appended since the last ordered read and merges runs of like size.
 #pragma once
 
-#include <pdqsort.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -10,10 +8,13 @@
 #include <new>
 #include <optional>
 
+#include <pdqsort.h>
+
 #include "strongbin/memtable/key_order.h"
 #include "strongbin/memtable/loser_tree.h"
 #include "strongbin/memtable/ref_ptr.h"
 #include "strongbin/memtable/sorted_run.h"
+#include "strongbin/stats/cell.h"
 #include "strongbin/stats/metrics.h"
 
 namespace strongbin {
@@ -21,27 +22,24 @@ namespace strongbin {
 // Hands ordered readers a set of runs that covers the log up to where they want to read.
 //
 // Owns the newest set; older ones live as long as readers hold them.
-// Thread safety: Cover from any thread, beside the writer; one caller sorts, the others wait for it unless an older set is
-// enough for them. The writer never waits for it.
-// When memory is refused: Cover answers null and the sets are as before.
-// Cost: entries are sorted once in stretches of 64 Ki, in their run's own chunk, and then moved O(log n) times by merges, each
-// merge joining the new run with all runs at its end that are not at least twice as large.
+// Thread safety: Cover from any thread, beside the writer; one caller sorts, the others wait for it unless an older set
+// is enough for them. The writer never waits for it. When memory is refused: Cover answers null and the sets are as
+// before. Cost: entries are sorted once in stretches of 64 Ki, in their run's own chunk, and then moved O(log n) times
+// by merges, each merge joining the new run with all runs at its end that are not at least twice as large.
 template <class Face>
 class OrderedRuns {
  public:
-  // `cells` are those of the table; this class alone changes runs, sorts, sorted_entries, merges and merged_entries.
-  OrderedRuns(ChunkPool* pool, const AppendLog<typename Face::Slot>& log, TableCells* cells)
-      : order_(log), cells_(cells), space_{.pool = pool} {}
+  OrderedRuns(ChunkPool* pool, const AppendLog<typename Face::Slot>& log) : order_(log), space_{.pool = pool} {}
 
-  // Runs over the positions [first, end). `first` is the same in all calls that have first < end.
+  // Runs over the positions [first, end). Requires first < end, and `first` to be the same in all calls. (A reader that
+  // needs no runs must not be given those of others: the base that it sees may since have been sealed and be in them.)
   RefPtr<const RunSet> Cover(uint64_t first, uint64_t end) {
-    if (RefPtr<const RunSet> current = Current(); IsEnough(current, first, end)) return current;
+    if (RefPtr<const RunSet> current = Current(); IsEnough(current, end)) return current;
     const std::lock_guard<std::mutex> sorting(sort_mutex_);
     RefPtr<const RunSet> current = Current();
-    if (IsEnough(current, first, end)) return current;
+    if (IsEnough(current, end)) return current;
     RefPtr<const RunSet> extended = Extend(current, current ? std::max(current->covered, first) : first, end);
     if (!extended) return extended;
-    cells_->runs.Set(extended->count);
     const std::lock_guard<std::mutex> publishing(set_mutex_);
     current_ = extended;
     return extended;
@@ -60,6 +58,15 @@ class OrderedRuns {
     for (size_t i = 0; current && i < current->count; ++i) records += current->runs[i]->size();
     return records * sizeof(RunRecord);
   }
+  // Adds what was done to make order, and the number of runs now.
+  void AddTo(TableStats* stats) const {
+    stats->sorts += sorts_.Load();
+    stats->sorted_entries += sorted_entries_.Load();
+    stats->merges += merges_.Load();
+    stats->merged_entries += merged_entries_.Load();
+    const RefPtr<const RunSet> current = Current();
+    stats->runs = current ? current->count : 0;
+  }
   // From now on runs that are let go of give their chunks to the operating system.
   void MakeCold() { space_.cold.store(true, std::memory_order_relaxed); }
 
@@ -69,9 +76,7 @@ class OrderedRuns {
   // Shorter stretches do not decide what all keys of the table have in common.
   static constexpr uint64_t kMinSkipSample = 64;
 
-  static bool IsEnough(const RefPtr<const RunSet>& set, uint64_t first, uint64_t end) {
-    return set && (first >= end || set->covered >= end);
-  }
+  static bool IsEnough(const RefPtr<const RunSet>& set, uint64_t end) { return set && set->covered >= end; }
 
   RefPtr<const RunSet> Current() const {
     const std::lock_guard<std::mutex> lock(set_mutex_);
@@ -88,7 +93,7 @@ class OrderedRuns {
     Draft draft;
     for (size_t i = 0; current && i < current->count; ++i) draft.runs[draft.count++] = current->runs[i];
     if (from < end) {
-      cells_->sorts.Add(1);
+      sorts_.Add(1);
       const size_t skip_bytes = ChooseSkip(from, end);
       size_t unmerged = 0;
       while (from < end) {
@@ -134,14 +139,15 @@ class OrderedRuns {
       if (!run->Append(order_.MakeRecord(position, skip_bytes))) return {};
     }
     if (run->size() > 0) Sort(run->MutableRecords(), run->size());
-    cells_->sorted_entries.Add(run->size());
+    sorted_entries_.Add(run->size());
     return run;
   }
 
   void Sort(RunRecord* records, uint64_t count) const {
     const auto by_bits = [](const RunRecord& a, const RunRecord& b) { return a.bits() < b.bits(); };
     pdqsort_branchless(records, records + count, by_bits);
-    // Records that agree in all their key bytes are few, or versions of one key; positions have put them in order of arrival.
+    // Records that agree in all their key bytes are few, or versions of one key; positions have put them in order of
+    // arrival.
     for (uint64_t begin = 0; begin + 1 < count;) {
       uint64_t end = begin + 1;
       while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
@@ -186,7 +192,8 @@ class OrderedRuns {
     const auto load = [&](Source& source) {
       if (source.index == source.run->size()) return;
       source.record = source.run->At(source.index);
-      if (source.run->skip_bytes() != skip_bytes) source.record = order_.MakeRecord(source.record.position(), skip_bytes);
+      if (source.run->skip_bytes() != skip_bytes)
+        source.record = order_.MakeRecord(source.record.position(), skip_bytes);
     };
     for (size_t i = 0; i < count; ++i) {
       sources[i] = {runs[i].get(), 0, {}};
@@ -212,16 +219,21 @@ class OrderedRuns {
       load(source);
       tree.Replay(before);
     }
-    cells_->merges.Add(1);
-    cells_->merged_entries.Add(total);
+    merges_.Add(1);
+    merged_entries_.Add(total);
     return merged;
   }
 
   const KeyOrder<Face> order_;
-  TableCells* const cells_;
   RunSpace space_;
 
-  std::mutex sort_mutex_;  // held while sorting; taken before set_mutex_
+  // Changed under sort_mutex_. Here and not with the table, since an iterator may sort after the table's end.
+  Cell sorts_;
+  Cell sorted_entries_;
+  Cell merges_;
+  Cell merged_entries_;
+
+  std::mutex sort_mutex_;        // held while sorting; taken before set_mutex_
   std::string_view common_key_;  // sort_mutex_: a key of the table, and how much of it all sorted keys share
   size_t common_bytes_ = 0;
   bool common_known_ = false;

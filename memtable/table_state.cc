@@ -13,8 +13,8 @@ namespace strongbin {
 
 namespace {
 
-// The first buffer of an arena that is expected to hold `expected_bytes`: a sixty-fourth, so that a table that then stays nearly
-// empty wastes little.
+// The first buffer of an arena that is expected to hold `expected_bytes`: a sixty-fourth, so that a table that then
+// stays nearly empty wastes little.
 size_t FirstBufferBytes(uint64_t expected_bytes) {
   return std::clamp<uint64_t>(expected_bytes / 64, kMinChunkBytes, kMaxChunkBytes);
 }
@@ -26,16 +26,56 @@ size_t GrowthFor(uint64_t wanted_bytes, size_t reserved_bytes, size_t used_bytes
   return wanted_bytes + std::clamp(reserved_bytes / 8, kMinChunkBytes, kMaxChunkBytes);
 }
 
+// memcpy for what is mostly short: a key of 9 to 16 bytes is two moves.
+inline void CopyBytes(char* to, std::string_view from) {
+  constexpr size_t kWord = sizeof(uint64_t);
+  if (from.size() >= kWord && from.size() <= 2 * kWord) {
+    uint64_t first, last;
+    std::memcpy(&first, from.data(), kWord);
+    std::memcpy(&last, from.data() + from.size() - kWord, kWord);
+    std::memcpy(to, &first, kWord);
+    std::memcpy(to + from.size() - kWord, &last, kWord);
+  } else if (!from.empty()) {
+    std::memcpy(to, from.data(), from.size());
+  }
+}
+
+uint32_t ChecksumOf(const Entry& entry) {
+  const uint64_t tag = entry.tag.load(std::memory_order_relaxed) & ~EntryFace::kDeadBit;
+  return ChecksumEntry(EntryFace::Key(entry), tag, entry.value.view());
+}
+
+// The slots of a log one by one.
+class SlotWalk {
+ public:
+  SlotWalk(const AppendLog<Entry>& log, uint64_t first) : log_(log), number_(first) {}
+  Entry* Next() {
+    if (left_ == 0) [[unlikely]] {
+      slot_ = log_.At(number_);
+      left_ = AppendLog<Entry>::ContiguousFrom(number_);
+    }
+    --left_;
+    ++number_;
+    return slot_++;
+  }
+
+ private:
+  const AppendLog<Entry>& log_;
+  uint64_t number_;
+  uint64_t left_ = 0;
+  Entry* slot_ = nullptr;
+};
+
 }  // namespace
 
-TableState::TableState(ChunkPool* pool, TableCells* order_cells, bool with_checksums, const Capacity& expected)
+TableState::TableState(ChunkPool* pool, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys)
     : with_checksums_(with_checksums),
-      keys_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(expected.key_bytes)}),
-      values_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(expected.value_bytes)}),
+      keys_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(base_capacity.key_bytes)}),
+      values_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(base_capacity.value_bytes)}),
       log_(pool, ChunkKind::k_log),
       checksums_(pool, ChunkKind::k_log),
-      index_(pool, log_),
-      runs_(pool, log_, order_cells) {}
+      index_(pool, log_, expected_keys),
+      runs_(pool, log_) {}
 
 TableState::~TableState() {
   if (!cold_) return;
@@ -60,7 +100,8 @@ Status TableState::Reserve(const Capacity& capacity) {
 
 bool TableState::WouldPass(uint64_t budget_bytes, const Capacity& writes) const {
   uint64_t usage = reserved_bytes();
-  if (log_.room() - log_.writer_size() < writes.entries) usage += writes.entries * sizeof(Entry) + log_.next_segment_bytes();
+  if (log_.room() - log_.writer_size() < writes.entries)
+    usage += writes.entries * sizeof(Entry) + log_.next_segment_bytes();
   usage += GrowthFor(writes.key_bytes, keys_.reserved_bytes(), keys_.used_bytes(), keys_.abandoned_bytes());
   usage += GrowthFor(writes.value_bytes, values_.reserved_bytes(), values_.used_bytes(), values_.abandoned_bytes());
   if (!ascending_) {
@@ -85,39 +126,36 @@ bool TableState::Refer(Arena* arena, const char* data, size_t size, ByteRef* ref
 }
 
 // Writes the entry into its slot, which is not published yet.
-bool TableState::BuildEntry(const Write& write, uint64_t position) {
+inline bool TableState::BuildEntry(const Write& write, Entry* slot, uint64_t position) {
   const size_t key_bytes = write.key.size() + write.key_suffix.size();
-  ByteRef key = ByteRef::Near(nullptr, key_bytes <= kInlineKeyBytes ? key_bytes : 0);
-  char inline_key[kInlineKeyBytes] = {};
-  if (key_bytes <= kInlineKeyBytes) {
-    if (!write.key.empty()) std::memcpy(inline_key, write.key.data(), write.key.size());
-    if (!write.key_suffix.empty()) {
-      std::memcpy(inline_key + write.key.size(), write.key_suffix.data(), write.key_suffix.size());
-    }
+  ByteRef key = ByteRef::Near(nullptr, key_bytes);
+  char* key_home = slot->inline_key;
+  if (key_bytes > kInlineKeyBytes) {
+    key_home = keys_.Allocate(key_bytes);
+    if (key_home == nullptr || !Refer(&keys_, key_home, key_bytes, &key)) return false;
   } else {
-    char* copy = keys_.Copy(write.key, write.key_suffix);
-    if (copy == nullptr || !Refer(&keys_, copy, key_bytes, &key)) return false;
-    std::memcpy(inline_key, copy, kInlineKeyBytes);
+    std::memset(slot->inline_key, 0, kInlineKeyBytes);
   }
+  CopyBytes(key_home, write.key);
+  if (!write.key_suffix.empty()) CopyBytes(key_home + write.key.size(), write.key_suffix);
+  if (key_bytes > kInlineKeyBytes) std::memcpy(slot->inline_key, key_home, kInlineKeyBytes);
+
   const char* value_data = write.value.data();
   if (write.value_mode == ValueMode::kCopy && !write.value.empty()) {
-    value_data = values_.Copy(write.value);
-    if (value_data == nullptr) return false;
+    char* copy = values_.Allocate(write.value.size());
+    if (copy == nullptr) return false;
+    CopyBytes(copy, write.value);
+    value_data = copy;
   }
-  ByteRef value = ByteRef::Near(nullptr, 0);
-  if (!Refer(&values_, value_data, write.value.size(), &value)) return false;
-
-  const uint64_t tag = EntryFace::MakeTag(write.sequence, write.kind);
-  auto* entry = new (log_.At(position)) Entry{.tag = tag, .inline_key = {}, .key = key, .value = value};
-  std::memcpy(entry->inline_key, inline_key, kInlineKeyBytes);
-  if (with_checksums_) *checksums_.At(position) = ChecksumEntry(EntryFace::Key(*entry), tag, entry->value.view());
+  if (!Refer(&values_, value_data, write.value.size(), &slot->value)) return false;
+  slot->key = key;
+  slot->tag.store(EntryFace::MakeTag(write.sequence, write.kind), std::memory_order_relaxed);
+  if (with_checksums_) *checksums_.At(position) = ChecksumOf(*slot);
   return true;
 }
 
 bool TableState::ChecksumMatches(uint64_t position, const Entry& entry) const {
-  if (!with_checksums_) return true;
-  const uint64_t tag = entry.tag.load(std::memory_order_relaxed) & ~EntryFace::kDeadBit;
-  return *checksums_.At(position) == ChecksumEntry(EntryFace::Key(entry), tag, entry.value.view());
+  return !with_checksums_ || *checksums_.At(position) == ChecksumOf(entry);
 }
 
 Status TableState::Append(std::span<const Write> writes, bool trusted_sorted) {
@@ -130,16 +168,17 @@ Status TableState::Append(std::span<const Write> writes, bool trusted_sorted) {
     if (done || !status.ok()) return status;
   }
   const uint64_t first = log_.writer_size();
+  SlotWalk slots(log_, first);
   std::array<uint64_t, kBlock> hashes;
   for (size_t begin = 0; begin < writes.size(); begin += kBlock) {
     const size_t count = std::min(kBlock, writes.size() - begin);
     for (size_t i = 0; i < count; ++i) {
-      const uint64_t position = first + begin + i;
-      if (!BuildEntry(writes[begin + i], position)) {
+      Entry* slot = slots.Next();
+      if (!BuildEntry(writes[begin + i], slot, first + begin + i)) {
         AbandonIndexed(begin);
         return Status::Code::kOutOfMemory;
       }
-      hashes[i] = HashKey(EntryFace::Key(*log_.At(position)));
+      hashes[i] = HashOf(*slot);
       index_.Prefetch(hashes[i]);
     }
     const Status status = IndexBlock(first + begin, {hashes.data(), count}, begin);
@@ -149,16 +188,17 @@ Status TableState::Append(std::span<const Write> writes, bool trusted_sorted) {
   return Status::Code::kOk;
 }
 
-// Extends the base if all writes ascend; otherwise ends it. `*done` says which. Entries that were built are built again then,
-// which happens once in the life of a table.
+// Extends the base if all writes ascend; otherwise ends it. `*done` says which. Entries that were built are built again
+// then, which happens once in the life of a table.
 Status TableState::AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done) {
   const KeyOrder<EntryFace> order(log_);
   const uint64_t first = log_.writer_size();
   uint64_t max_sequence = base_max_sequence_.load(std::memory_order_relaxed);
   const Entry* previous = first == 0 ? nullptr : log_.At(first - 1);
+  SlotWalk slots(log_, first);
   for (size_t i = 0; i < writes.size(); ++i) {
-    if (!BuildEntry(writes[i], first + i)) return Status::Code::kOutOfMemory;
-    const Entry* entry = log_.At(first + i);
+    Entry* entry = slots.Next();
+    if (!BuildEntry(writes[i], entry, first + i)) return Status::Code::kOutOfMemory;
     max_sequence = std::max(max_sequence, writes[i].sequence);
     if (previous != nullptr && (i == 0 || !trusted_sorted)) {
       const uint64_t prefix = EntryFace::Prefix(*entry), previous_prefix = EntryFace::Prefix(*previous);
@@ -185,8 +225,7 @@ Status TableState::SealBase() {
   if (base_count <= kMaxIndexedBase) {
     for (uint64_t position = 0; position < base_count; ++position) {
       // A try that was refused memory half-way has put some in already: those answer that they are there.
-      const auto outcome =
-          index_.Insert(HashKey(EntryFace::Key(*log_.At(position))), static_cast<uint32_t>(position));
+      const auto outcome = index_.Insert(HashOf(*log_.At(position)), static_cast<uint32_t>(position));
       if (outcome == LookupIndex<EntryFace>::Outcome::kOutOfMemory) return Status::Code::kOutOfMemory;
     }
     // Release: pairs with base_count(); who sees the base gone sees the index.
@@ -210,9 +249,8 @@ Status TableState::IndexBlock(uint64_t first_position, std::span<const uint64_t>
   using Outcome = LookupIndex<EntryFace>::Outcome;
   for (size_t i = 0; i < hashes.size(); ++i) {
     const uint64_t position = first_position + i;
-    const Outcome outcome = IsInBase(*log_.At(position))
-                                ? Outcome::kDuplicate
-                                : index_.Insert(hashes[i], static_cast<uint32_t>(position));
+    const Outcome outcome =
+        IsInBase(*log_.At(position)) ? Outcome::kDuplicate : index_.Insert(hashes[i], static_cast<uint32_t>(position));
     if (outcome == Outcome::kNewKey || outcome == Outcome::kNewVersion) [[likely]]
       continue;
     AbandonIndexed(already_indexed + i);
@@ -226,8 +264,8 @@ void TableState::Publish(uint64_t count) {
   log_.Publish(count);
 }
 
-// A batch has failed after the index led to its first `count` entries. Readers may be looking at them, so their slots stay:
-// marked dead, which no reader shows.
+// A batch has failed after the index led to its first `count` entries. Readers may be looking at them, so their slots
+// stay: marked dead, which no reader shows.
 void TableState::AbandonIndexed(uint64_t count) {
   const uint64_t first = log_.writer_size();
   for (uint64_t i = 0; i < count; ++i) {
@@ -241,7 +279,7 @@ void TableState::AbandonIndexed(uint64_t count) {
 std::optional<uint32_t> TableState::FindPosition(std::string_view key, Sequence snapshot) const {
   const uint64_t base_count = this->base_count();
   std::optional<uint32_t> found;
-  if (!index_.empty()) found = index_.Find(HashKey(key), key, KeyPrefix(key), snapshot);
+  if (!index_.empty()) found = index_.Find(HashKey(key, hash_seed_), key, KeyPrefix(key), snapshot);
   if (base_count == 0) return found;
   const Sequence found_sequence = found ? EntryFace::SequenceOf(*log_.At(*found)) : 0;
   if (found && found_sequence > base_max_sequence_.load(std::memory_order_relaxed)) return found;
@@ -266,6 +304,7 @@ void TableState::AddTo(TableStats* stats) const {
       log_.reserved_bytes() + checksums_.reserved_bytes(), dead_count_.Load() * sizeof(Entry));
   set(ChunkKind::k_index, index_.used_bytes(), index_.reserved_bytes(), index_.abandoned_bytes());
   set(ChunkKind::k_run, runs_.used_bytes(), runs_.reserved_bytes(), 0);
+  runs_.AddTo(stats);
   stats->entries = live_entry_count();
   stats->ascending_entries = base_count();
   stats->indexed_keys = index_.key_count();

@@ -12,6 +12,7 @@
 #include "strongbin/arena/value_arena.h"
 #include "strongbin/memtable/append_log.h"
 #include "strongbin/memtable/entry.h"
+#include "strongbin/memtable/key_hash.h"
 #include "strongbin/memtable/lookup_index.h"
 #include "strongbin/memtable/ordered_runs.h"
 #include "strongbin/memtable/read_pin.h"
@@ -21,13 +22,15 @@
 
 namespace strongbin {
 
-// One generation: entries from the first append to the reset. Replaced as a whole, so that a pin needs to name one object only.
+// One generation: entries from the first append to the reset. Replaced as a whole, so that a pin needs to name one
+// object only.
 //
 // Owns all chunks of the generation. They go to the pool on destruction, or to the operating system after MakeCold.
 // Thread safety: one writer at a time (Append*); reads beside it.
 class TableState final : public Pinnable {
  public:
-  TableState(ChunkPool* pool, TableCells* order_cells, bool with_checksums, const Capacity& expected);
+  // `expected_keys`: how many distinct keys the index may prepare for.
+  TableState(ChunkPool* pool, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys);
   ~TableState() override;
 
   // ---- Writer ----
@@ -40,7 +43,7 @@ class TableState final : public Pinnable {
   // Whether writes of this size might bring the memory usage above `budget_bytes`.
   bool WouldPass(uint64_t budget_bytes, const Capacity& writes) const;
   void MakeCold() { cold_ = true; }
-  void AddTo(TableStats* stats) const;  // gauges of now
+  void AddTo(TableStats* stats) const;  // sets gauges, adds counters
 
   // ---- Readers ----
 
@@ -67,6 +70,7 @@ class TableState final : public Pinnable {
            index_.reserved_bytes() + runs_.reserved_bytes();
   }
   Capacity held() const { return {live_entry_count(), keys_.used_bytes(), values_.used_bytes()}; }  // writer
+  uint64_t indexed_key_count() const { return index_.key_count(); }                                 // writer
 
  private:
   // Up to this many base entries are put into the index when the table stops ascending; a larger base stays as it is.
@@ -75,7 +79,8 @@ class TableState final : public Pinnable {
   static constexpr size_t kBlock = 32;
 
   [[nodiscard]] bool EnsureRoom(uint64_t entry_count);
-  [[nodiscard]] bool BuildEntry(const Write& write, uint64_t position);
+  uint64_t HashOf(const Entry& entry) const { return HashKey(EntryFace::Key(entry), hash_seed_); }
+  [[nodiscard]] bool BuildEntry(const Write& write, Entry* slot, uint64_t position);
   template <class Arena>
   [[nodiscard]] static bool Refer(Arena* arena, const char* data, size_t size, ByteRef* ref);
   Status AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done);
@@ -85,6 +90,7 @@ class TableState final : public Pinnable {
   void Publish(uint64_t count);
   void AbandonIndexed(uint64_t count);
 
+  const uint64_t hash_seed_ = ProcessHashSeed();
   const bool with_checksums_;
   bool cold_ = false;
   bool ascending_ = true;  // writer only

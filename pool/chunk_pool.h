@@ -53,7 +53,7 @@ struct ChunkPoolOptions {
   bool huge_pages = true;
   // Called after the fact, on the thread that caused it, never under a lock of the pool. It may call the pool, this
   // hook's own pool included, destroy tables, and must not throw.
-  std::function<void(const PoolEvent&)> on_event;
+  std::function<void(const PoolEvent&)> on_event = {};
   // Test double for the memory behind the chunks; overrides `source`. Must outlive the pool.
   ChunkSource* custom_source = nullptr;
 };
