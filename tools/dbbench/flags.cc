@@ -162,8 +162,12 @@ ParsedFlags ParseFlags(int argc, char** argv) {
   Config& config = parsed.config;
   for (int i = 0; i < argc; ++i) config.command_line.append(i == 0 ? "" : " ").append(argv[i]);
   GFLAGS_NAMESPACE::gflags_exitfunc = &ExitWithUsageStatus;
-  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
-  for (int i = 1; i < argc; ++i) parsed.words.emplace_back(argv[i]);
+  // gflags moves the words about, and the caller may need them as they were.
+  std::vector<char*> copy(argv, argv + argc);
+  copy.push_back(nullptr);
+  char** words = copy.data();
+  gflags::ParseCommandLineNonHelpFlags(&argc, &words, true);
+  for (int i = 1; i < argc; ++i) parsed.words.emplace_back(words[i]);
   for (const char* name : {"help", "helpfull", "helpshort"}) {
     std::string value;
     parsed.help |= gflags::GetCommandLineOption(name, &value) && value == "true";
