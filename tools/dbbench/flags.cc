@@ -40,7 +40,7 @@ DEFINE_bool(checkpoint_between_tests, false,
             "flush, wait for compaction and drop caches and idle chunks between tests");
 DEFINE_uint64(generations, 1, "rounds of each write test: fill, drain, reset; each round is a row of its own");
 DEFINE_double(rate, 0, "operations per second that arrive, whether or not the engine keeps up; 0: as fast as it goes");
-DEFINE_double(max_seconds, 300, "most seconds for one row, its loading included; 0: no limit");
+DEFINE_double(max_seconds, 600, "most seconds for one row, its loading included; 0: no limit");
 DEFINE_string(format, "markdown", "markdown, json or csv");
 DEFINE_string(out, "", "file for the report; empty: standard output");
 DEFINE_bool(progress, true, "a line with rate and time left, when standard error is a terminal");
