@@ -138,7 +138,7 @@ void EngineSession::RunReadTest(TestKind test) {
     FillRow(*result, engine_->Numbers(), &row);
     if (KeepsContent()) row.checksum = result->read.hash_sum;
     Explain(&row);
-    AddRow(std::move(row));
+    AddRow(row);
   }
   engine_->Close();
   cold_ = false;
