@@ -45,8 +45,6 @@ Chunk MonotonicArena::Acquire(size_t min_bytes) const {
 
 char* MonotonicArena::AllocateSlow(size_t bytes, size_t alignment) {
   assert(std::has_single_bit(alignment) && alignment <= kMaxChunkBytes);
-  // Chunks are aligned that far by themselves.
-  constexpr size_t kChunkAlignment = alignof(std::max_align_t);
   const size_t slack_bytes = alignment > kChunkAlignment ? alignment - kChunkAlignment : 0;
   if (bytes > SIZE_MAX - slack_bytes) return nullptr;
   const size_t need_bytes = bytes + slack_bytes;

@@ -13,12 +13,13 @@
 
 namespace strongbin {
 
-// Slots are numbered from 0 and never move. Segments are whole chunks: kSegmentsPerClass of each class from 2 KiB up, then 1 MiB
-// for ever, so that a new one is about an eighth of what is held, and a number finds its segment by arithmetic.
+// Slots are numbered from 0 and never move. Segments are whole chunks: kSegmentsPerClass of each class from 2 KiB up,
+// then 1 MiB for ever, so that a new one is about an eighth of what is held, and a number finds its segment by
+// arithmetic.
 //
 // Owns its chunks. An empty log holds none.
-// Thread safety: one writer at a time (EnsureRoom, Slot for unpublished numbers, Publish, Clear); readers beside it may read
-// size() and any slot below a size() they have seen, or whose number reached them through a release/acquire pair.
+// Thread safety: one writer at a time (EnsureRoom, Slot for unpublished numbers, Publish, Clear); readers beside it may
+// read size() and any slot below a size() they have seen, or whose number reached them through a release/acquire pair.
 // Lifetime: slots stay in place until Clear.
 // When memory is refused: EnsureRoom answers false; what was there stays.
 // Cost: Locate is some ten instructions and one load from a table that stays in the cache.
@@ -49,10 +50,7 @@ class AppendLog {
   // Makes room for `count` slots from size() on.
   [[nodiscard]] bool EnsureRoom(uint64_t count) {
     const uint64_t wanted = size_.load(std::memory_order_relaxed) + count;
-    while (room_ < wanted) {
-      if (!AddSegment()) return false;
-    }
-    return true;
+    return wanted <= room_ || AddSegments(wanted);
   }
   uint64_t room() const { return room_; }
 
@@ -112,17 +110,26 @@ class AppendLog {
   static PagePlace LocatePage(uint64_t segment) {
     const uint64_t block = (segment - kInlineSegments) / kFirstPageSegments + 1;
     const auto page = static_cast<size_t>(std::bit_width(block)) - 1;
-    return {page, (segment - kInlineSegments) - kFirstPageSegments * ((uint64_t{1} << page) - 1), kFirstPageSegments << page};
+    return {page, (segment - kInlineSegments) - kFirstPageSegments * ((uint64_t{1} << page) - 1),
+            kFirstPageSegments << page};
   }
 
-  // Relaxed loads: whoever knows a number got it through an acquire that covers the pointers stored before it was published.
+  // Relaxed loads: whoever knows a number got it through an acquire that covers the pointers stored before it was
+  // published.
   Slot* SegmentBase(uint64_t segment) const {
     if (segment < kInlineSegments) return inline_segments_[segment].load(std::memory_order_relaxed);
     const PagePlace place = LocatePage(segment);
     return pages_[place.page].load(std::memory_order_relaxed)[place.offset].load(std::memory_order_relaxed);
   }
 
-  [[gnu::noinline]] bool AddSegment() {
+  [[gnu::noinline]] bool AddSegments(uint64_t wanted) {
+    while (room_ < wanted) {
+      if (!AddSegment()) return false;
+    }
+    return true;
+  }
+
+  bool AddSegment() {
     if (room_ > kMaxSlots) return false;
     std::atomic<Slot*>* home;
     if (segment_count_ < kInlineSegments) {
@@ -133,7 +140,7 @@ class AppendLog {
       if (page == nullptr) {
         char* bytes = chunks_.Add(place.segments * sizeof(std::atomic<Slot*>));
         if (bytes == nullptr) return false;
-        page = new (bytes) std::atomic<Slot*>[place.segments]{};
+        page = new (bytes) std::atomic<Slot*>[place.segments] {};
         pages_[place.page].store(page, std::memory_order_relaxed);
       }
       home = &page[place.offset];
@@ -153,6 +160,28 @@ class AppendLog {
   std::atomic<std::atomic<Slot*>*> pages_[kPageCount] = {};
   std::atomic<Slot*> inline_segments_[kInlineSegments] = {};
   ChunkOwner chunks_;
+};
+
+// The slots of a log one by one, from slot 0 on, without finding the segment each time.
+//
+// A plain value: a copy is a place to come back to. Slots that it walks over must have room in the log.
+template <class Slot>
+class LogWalk {
+ public:
+  Slot* Next(const AppendLog<Slot>& log) {
+    if (left_ == 0) [[unlikely]] {
+      slot_ = log.At(number_);
+      left_ = AppendLog<Slot>::ContiguousFrom(number_);
+    }
+    --left_;
+    ++number_;
+    return slot_++;
+  }
+
+ private:
+  uint64_t number_ = 0;
+  uint64_t left_ = 0;
+  Slot* slot_ = nullptr;
 };
 
 }  // namespace strongbin

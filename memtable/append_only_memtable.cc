@@ -18,7 +18,9 @@ namespace strongbin {
 
 namespace {
 
-bool IsBlob(std::string_view bytes) { return bytes.size() < kMaxBlobBytes && (bytes.data() != nullptr || bytes.empty()); }
+bool IsBlob(std::string_view bytes) {
+  return bytes.size() < kMaxBlobBytes && (bytes.data() != nullptr || bytes.empty());
+}
 
 bool IsValid(const Write& write) {
   return IsBlob(write.key) && IsBlob(write.key_suffix) && IsBlob(write.value) &&
@@ -53,6 +55,7 @@ class AppendOnlyMemtable::Impl {
         pool_(options.pool != nullptr ? *options.pool : ChunkPool::Default()),
         lock_(options.concurrent_writers),
         expected_(options.base_capacity),
+        expected_keys_(options.base_capacity.entries),
         current_(NewState()) {}
   ~Impl() { current_.Abandon(); }
 
@@ -76,6 +79,7 @@ class AppendOnlyMemtable::Impl {
 
   void Freeze() {
     const std::lock_guard<WriterLock> lock(lock_);
+    if (TableState* state = State()) state->IndexPending();
     // Release: who sees the table frozen sees all its entries.
     frozen_.store(true, std::memory_order_release);
   }
@@ -83,13 +87,17 @@ class AppendOnlyMemtable::Impl {
   TableStats Stats() {
     const std::lock_guard<WriterLock> lock(lock_);
     TableStats stats = past_;
-    if (const TableState* state = State()) state->AddTo(&stats);
+    if (TableState* state = State()) {
+      state->IndexPending();
+      state->AddTo(&stats);
+    }
     return stats;
   }
 
   void Trim(const Capacity& capacity) {
     const std::lock_guard<WriterLock> lock(lock_);
     expected_ = Smallest(expected_, capacity);
+    expected_keys_ = std::min(expected_keys_, capacity.entries);
   }
   Capacity expected_capacity() {
     const std::lock_guard<WriterLock> lock(lock_);
@@ -104,7 +112,7 @@ class AppendOnlyMemtable::Impl {
 
  private:
   TableState* NewState() {
-    return new (std::nothrow) TableState(&pool_, options_.checksum_entries, expected_);
+    return new (std::nothrow) TableState(&pool_, options_.checksum_entries, options_.base_capacity, expected_keys_);
   }
   // Under lock_: the generation that writes go to.
   Status Writable(TableState** state) {
@@ -117,15 +125,16 @@ class AppendOnlyMemtable::Impl {
   const MemtableOptions options_;
   ChunkPool& pool_;
   mutable WriterLock lock_;
-  Capacity expected_;           // lock_
-  TableStats past_;             // lock_: counters of earlier generations
-  bool closed_ = false;         // lock_
+  Capacity expected_;       // lock_
+  uint64_t expected_keys_;  // lock_: of the entries expected, those that an index will have to hold
+  TableStats past_;         // lock_: counters of earlier generations
+  bool closed_ = false;     // lock_
   std::atomic<bool> frozen_{false};
   PinnedPointer current_;
 };
 
-// The value is filled in outside the lock, so that a slow or nested callback holds up nobody; a pin keeps its room from being
-// reset away meanwhile.
+// The value is filled in outside the lock, so that a slow or nested callback holds up nobody; a pin keeps its room from
+// being reset away meanwhile.
 Status AppendOnlyMemtable::Impl::AppendFilled(const Write& write, size_t value_bytes, const ValueFiller& fill) {
   Write filled = write;
   filled.value = {};
@@ -169,20 +178,27 @@ Status AppendOnlyMemtable::Impl::TryReplace(ResetKindLabel kind, TableState** pr
   const Capacity held = old == nullptr ? Capacity{} : old->held();
   const Capacity halved{expected_.entries / 2, expected_.key_bytes / 2, expected_.value_bytes / 2};
   const Capacity before = expected_;
+  const uint64_t keys_before = expected_keys_;
   // What this generation held, or half of what was expected of it, so that one large generation is forgotten in a few.
   expected_ = kind == ResetKindLabel::k_reset_hard ? options_.base_capacity
                                                    : Largest(options_.base_capacity, Largest(held, halved));
+  const uint64_t indexed_keys = old == nullptr ? 0 : old->indexed_key_count();
+  expected_keys_ = kind == ResetKindLabel::k_reset_hard
+                       ? options_.base_capacity.entries
+                       : std::max({options_.base_capacity.entries, indexed_keys, expected_keys_ / 2});
   TableState* next = nullptr;
   if (!ends) {
     next = NewState();
     if (next == nullptr) {
       expected_ = before;
+      expected_keys_ = keys_before;
       return Status::Code::kOutOfMemory;
     }
   }
   if (old != nullptr && current_.TryReplace(next) == nullptr) {
     if (next != nullptr) DestroyUnpinned(next);
     expected_ = before;
+    expected_keys_ = keys_before;
     past_.busy_resets += 1;
     return Status::Code::kBusy;
   }

@@ -26,7 +26,8 @@ struct MemtableOptions {
   size_t hard_budget_bytes = 0;
   // What each generation is expected to hold at least; ResetHard goes back to it.
   Capacity base_capacity = {};
-  // false: the caller sees to it that at most one thread writes, resets or freezes at a time; saves a locked instruction a write.
+  // false: the caller sees to it that at most one thread writes, resets or freezes at a time; saves a locked
+  // instruction a write.
   bool concurrent_writers = true;
   // Keep a checksum with every entry and verify it on each read.
   bool checksum_entries = false;
@@ -34,21 +35,24 @@ struct MemtableOptions {
 
 // Holds the newest writes of a storage engine in the order they came, and shows them by key.
 //
-// Identity and order: (key bytes ascending, sequence descending); the kind takes no part. Empty keys and values are legal.
+// Identity and order: (key bytes ascending, sequence descending); the kind takes no part. Empty keys and values are
+// legal.
 //
 // Owns: all bytes it has copied, in chunks of its pool. An empty table holds no chunk.
 // Thread safety:
 //   - writes (Put ... AppendProduced, Reserve): any number of threads at once, unless concurrent_writers is off;
-//   - reads (Get, NewIterator, Pin, statistics, hints): any number of threads, beside writes; Get takes no lock and never waits
+//   - reads (Get, NewIterator, Pin, statistics, hints): any number of threads, beside writes; Get takes no lock and
+//   never waits
 //     for a writer; the first ordered read after writes sorts the new entries, other ordered readers wait for it;
-//   - Freeze, resets and releases: any thread, with each other and with writes; with reads that hold a pin or an iterator. A
+//   - Freeze, resets and releases: any thread, with each other and with writes; with reads that hold a pin or an
+//   iterator. A
 //     read that may overlap a reset holds a ReadPin;
 //   - construction and destruction: one thread, nothing else in progress but open pins and iterators on other threads.
-// Lifetime: views stay valid until the reset or end of the table. Reset and release answer kBusy while a pin or an iterator is
-// open. The destructor does not wait: what a pin or iterator still reads is freed by the last of them.
-// When full or wrong: a Status, and nothing has changed. No exception leaves this class.
-// Cost: put and get O(1), on a table filled in ascending order O(log n) for get; O(log versions) for an old version of a key
-// that has many; first ordered read O(new entries * log), later ones free; seek O(runs * log n).
+// Lifetime: views stay valid until the reset or end of the table. Reset and release answer kBusy while a pin or an
+// iterator is open. The destructor does not wait: what a pin or iterator still reads is freed by the last of them. When
+// full or wrong: a Status, and nothing has changed. No exception leaves this class. Cost: put and get O(1), on a table
+// filled in ascending order O(log n) for get; O(log versions) for an old version of a key that has many; first ordered
+// read O(new entries * log), later ones free; seek O(runs * log n).
 class AppendOnlyMemtable {
  public:
   explicit AppendOnlyMemtable(const MemtableOptions& options = {});
@@ -56,31 +60,34 @@ class AppendOnlyMemtable {
   AppendOnlyMemtable(const AppendOnlyMemtable&) = delete;
   AppendOnlyMemtable& operator=(const AppendOnlyMemtable&) = delete;
 
-  // ---- Writing. The caller gives each (key, sequence) once and publishes a snapshot after the writes it covers returned. ----
+  // ---- Writing. The caller gives each (key, sequence) once and publishes a snapshot after the writes it covers
+  // returned. ----
 
   Status Put(std::string_view key, Sequence sequence, std::string_view value);
   Status Delete(std::string_view key, Sequence sequence);
   Status PutPointer(std::string_view key, Sequence sequence, const ValuePointer& pointer);
   Status Append(const Write& write);
 
-  // Appends an entry whose value of `value_bytes` is written by `fill`, which runs outside any lock, may use this table, and
-  // answers false to give up (kAborted). write.value is ignored.
+  // Appends an entry whose value of `value_bytes` is written by `fill`, which runs outside any lock, may use this
+  // table, and answers false to give up (kAborted). write.value is ignored.
   using ValueFiller = std::function<bool(std::span<char>)>;
   Status AppendFilled(const Write& write, size_t value_bytes, const ValueFiller& fill);
 
   // Appends all or nothing. A reader at a snapshot below the batch's sequences sees nothing of it, even half-way.
   Status AppendBatch(std::span<const Write> batch);
-  // The same for a batch that the caller knows to be in table order; skips what finds that out. Checked in debug builds only.
+  // The same for a batch that the caller knows to be in table order; skips what finds that out. Checked in debug builds
+  // only.
   Status AppendSortedBatch(std::span<const Write> batch);
-  // Appends `count` entries that `produce(i, &write)` makes one by one; false gives up and appends nothing (kAborted). What a
-  // produced entry views must live until the call returns.
+  // Appends `count` entries that `produce(i, &write)` makes one by one; false gives up and appends nothing (kAborted).
+  // What a produced entry views must live until the call returns.
   using WriteProducer = std::function<bool(size_t, Write*)>;
   Status AppendProduced(size_t count, const WriteProducer& produce);
 
   // Takes the memory that writes of this size will need, so that they neither wait for the pool nor fail.
   Status Reserve(const Capacity& capacity);
 
-  // Ends writing. Writes in progress on other threads finish or answer kFrozen. Costs nothing that grows with the table.
+  // Ends writing. Writes in progress on other threads finish or answer kFrozen. Costs nothing that grows with the
+  // table.
   void Freeze();
   bool frozen() const;
 
@@ -100,7 +107,8 @@ class AppendOnlyMemtable {
 
   // ---- Life ----
 
-  // Empties the table for reuse; chunks go back to the pool. The next generation expects what this one held, decayed towards it.
+  // Empties the table for reuse; chunks go back to the pool. The next generation expects what this one held, decayed
+  // towards it.
   Status ResetWarm(WhenBusy when_busy = WhenBusy::kReturn);
   // Empties the table for reuse; chunks go to the operating system.
   Status ResetCold(WhenBusy when_busy = WhenBusy::kReturn);

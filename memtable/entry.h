@@ -55,11 +55,13 @@ class ByteRef {
 
   std::string_view view() const {
     const uint64_t length = word_ >> kAddressBits;
-    if (length != kFarLength) [[likely]] return {address(), length};
+    if (length != kFarLength) [[likely]]
+      return {address(), length};
     const auto* far = reinterpret_cast<const Far*>(address());
     return {far->data, far->size};
   }
-  // The length where it is known to be below eight kilobytes or so, without a look at a Far; larger ones give some large value.
+  // The length where it is known to be below eight kilobytes or so, without a look at a Far; larger ones give some
+  // large value.
   uint64_t near_length() const { return word_ >> kAddressBits; }
 
  private:
@@ -76,9 +78,9 @@ inline constexpr size_t kInlineKeyBytes = 8;
 
 // One appended version: 32 bytes. Immutable once published, but for the dead mark.
 struct Entry {
-  // Sequence in the upper 56 bits, dead mark in bit 7, kind below. Atomic because a batch that fails half-way marks its entries
-  // dead while readers may look at them; relaxed everywhere, since publication of the entry orders all but that mark, and a
-  // reader that misses the mark reads as if just before it.
+  // Sequence in the upper 56 bits, dead mark in bit 7, kind below. Atomic because a batch that fails half-way marks its
+  // entries dead while readers may look at them; relaxed everywhere, since publication of the entry orders all but that
+  // mark, and a reader that misses the mark reads as if just before it.
   std::atomic<uint64_t> tag;
   char inline_key[kInlineKeyBytes];  // first bytes of the key, zero-padded; the whole key when it is short
   ByteRef key;                       // address unused for short keys
@@ -86,7 +88,8 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 32);
 
-// What the shared core must know of an entry to find and order it. The other face has the same members for its own slots.
+// What the shared core must know of an entry to find and order it. The other face has the same members for its own
+// slots.
 struct EntryFace {
   using Slot = Entry;
 

@@ -14,8 +14,9 @@ namespace strongbin {
 
 // Shows of all entries those that options ask for: bounds, snapshot, newest versions.
 //
-// Invariant: while Valid, the cursor stands at the current entry, or, when cursor_is_before_current_, at the entry before it (or
-// has run off the front): walking backwards must look one entry ahead to know the newest version of a key.
+// Invariant: while Valid, the cursor stands at the current entry, or, when cursor_is_before_current_, at the entry
+// before it (or has run off the front): walking backwards must look one entry ahead to know the newest version of a
+// key.
 class MemtableIterator::Impl {
  public:
   Impl(ReadPin pin, const ReadOptions& options);

@@ -1,12 +1,8 @@
 #include "strongbin/memtable/key_hash.h"
 
+#include <ctime>
 #include <sys/random.h>
 #include <unistd.h>
-
-#include <ctime>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace strongbin {
 
@@ -25,15 +21,9 @@ uint64_t DrawSeed() {
 
 }  // namespace
 
-uint64_t HashKey(std::string_view key) {
+uint64_t ProcessHashSeed() {
   static const uint64_t seed = DrawSeed();
-  return XXH3_64bits_withSeed(key.data(), key.size(), seed);
-}
-
-uint32_t ChecksumEntry(std::string_view key, uint64_t tag, std::string_view value) {
-  const uint64_t over_key = XXH3_64bits_withSeed(key.data(), key.size(), tag);
-  const uint64_t over_all = XXH3_64bits_withSeed(value.data(), value.size(), over_key);
-  return static_cast<uint32_t>(over_all ^ (over_all >> 32));
+  return seed;
 }
 
 }  // namespace strongbin

@@ -70,8 +70,8 @@ class KeyOrder {
     return {KeyPrefix(behind), RestOf(behind, sizeof(uint64_t)) | position};
   }
 
-  // The index of the first of `size` ordered records at or behind `target`. `record_at(index, wanted)` gives the record at an
-  // index; where its first eight bytes differ from `wanted` it may leave out the rest.
+  // The index of the first of `size` ordered records at or behind `target`. `record_at(index, wanted)` gives the record
+  // at an index; where its first eight bytes differ from `wanted` it may leave out the rest.
   template <class RecordAt>
   uint64_t LowerBound(uint64_t size, size_t skip_bytes, const SeekTarget& target, RecordAt&& record_at) const {
     const RunRecord wanted = MakeRecord(target.key, 0, skip_bytes);

@@ -2,42 +2,52 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <new>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "strongbin/arena/monotonic_arena.h"
 #include "strongbin/memtable/append_log.h"
+#include "strongbin/memtable/chunk_owner.h"
 #include "strongbin/memtable/types.h"
 #include "strongbin/memtable/version_lists.h"
+#include "strongbin/stats/cell.h"
 
 namespace strongbin {
 
 // Insert-only extendible hashing over segments of cache lines.
 //
-// A line holds eight 8-byte slots: 31 bits of hash, and either the position of the only version of a key or the handle of its
-// version list. A key lies in its home line or behind it; a line that keys have passed carries an overflow mark. Segments of up
-// to kMaxLines lines are reached through a directory by the upper hash bits; a segment that fills up is first made larger and
-// then split by one more bit. Everything that growth needs is in the slots: no key is read again.
+// A line holds eight 8-byte slots: 31 bits of hash, and either the position of the only version of a key or the handle
+// of its version list. A key lies in its home line or behind it; a line that keys have passed carries an overflow mark.
+// Segments of up to kMaxLines lines are reached through a directory by the upper hash bits; a segment that fills up is
+// first made larger and then split by one more bit. Everything that growth needs is in the slots: no key is read again.
 // Idea: R. Fagin et al., "Extendible hashing"; line buckets as in cache-conscious hash tables.
 //
-// Owns its lines and directories (in an arena of pool chunks) and the version lists. An empty index holds no chunk.
+// Owns its segments (a pool chunk each), its directories and the version lists. An empty index holds no chunk.
 // Thread safety: one writer (Insert); any number of lock-free readers (Find), beside the writer.
-// How readers stay right while a segment is split: the sibling is filled and put into the directory before the moved slots are
-// cleared; a reader that finds nothing looks at the directory again and starts over if its segment has been replaced or split.
-// Slots that it finds are verified against the key, so a stale slot can mislead nobody.
-// When memory is refused: Insert answers so, and the index finds what it found before.
-// Cost: a find touches one line, then the entry; an insert the same. Growth moves a slot about once over its life; the longest
-// single pause is one split of kMaxLines lines, or one doubling of the directory (16 bytes for each segment of about 2,500 keys).
+// How readers stay right while a segment is split: the sibling is filled and put into the directory before the moved
+// slots are cleared; a reader that finds nothing looks at the directory again and starts over if its segment has been
+// replaced or split. Slots that it finds are verified against the key, so a stale slot can mislead nobody. When memory
+// is refused: Insert answers so, and the index finds what it found before. Cost: a find touches one line, then the
+// entry; an insert the same. Growth moves a slot about once over its life; the longest single pause is one split of
+// kMaxLines lines, or one doubling of the directory (16 bytes for each segment of about 2,500 keys).
 template <class Face>
 class LookupIndex {
  public:
   using Log = AppendLog<typename Face::Slot>;
   enum class Outcome : uint8_t { kNewKey, kNewVersion, kDuplicate, kOutOfMemory };
 
-  LookupIndex(ChunkPool* pool, const Log& log)
-      : log_(log), arena_({.pool = pool, .kind = ChunkKind::k_index}), versions_(pool, log) {}
+  // `expected_keys` lets the index begin with as many segments as that many keys will need, each made when its first
+  // key comes.
+  LookupIndex(ChunkPool* pool, const Log& log, uint64_t expected_keys)
+      : log_(log),
+        expected_keys_(expected_keys),
+        segments_(pool, ChunkKind::k_index),
+        directories_({.pool = pool, .kind = ChunkKind::k_index}),
+        versions_(pool, log) {}
 
   bool empty() const { return root_.load(std::memory_order_relaxed) == 0; }
 
@@ -56,14 +66,21 @@ class LookupIndex {
   // Makes the entry at `position` findable. `hash` is that of its key.
   [[nodiscard]] Outcome Insert(uint64_t hash, uint32_t position);
 
-  uint64_t key_count() const { return key_count_; }                  // writer only
-  uint64_t longest_chain_slots() const { return longest_chain_; }    // writer only
-  size_t reserved_bytes() const { return arena_.reserved_bytes() + versions_.reserved_bytes(); }
-  size_t used_bytes() const { return arena_.used_bytes() + versions_.used_bytes(); }  // writer only
-  size_t abandoned_bytes() const { return arena_.abandoned_bytes(); }
-  uint64_t buffers_examined() const { return arena_.buffers_examined(); }
+  uint64_t key_count() const { return key_count_; }                // writer only
+  uint64_t longest_chain_slots() const { return longest_chain_; }  // writer only
+  size_t reserved_bytes() const {
+    return segments_.reserved_bytes() + directories_.reserved_bytes() + versions_.reserved_bytes();
+  }
+  // Segments in use, directories, version lists. Writer only.
+  size_t used_bytes() const {
+    return segments_.reserved_bytes() - outgrown_bytes_.Load() + directories_.used_bytes() + versions_.used_bytes();
+  }
+  // What the first segments have outgrown, and what the directories' arena has left behind.
+  size_t abandoned_bytes() const { return outgrown_bytes_.Load() + directories_.abandoned_bytes(); }
+  uint64_t buffers_examined() const { return directories_.buffers_examined(); }
   void Drop() {
-    arena_.Drop();
+    segments_.Drop();
+    directories_.Drop();
     versions_.Drop();
   }
 
@@ -73,8 +90,11 @@ class LookupIndex {
   static constexpr uint32_t kMaxLines = 512;  // a 32 KiB segment
   static constexpr uint32_t kMaxDepth = 22;   // beyond it segments grow instead of being split
   static constexpr int kHashBits = 31;
+  // How full a segment may get: at 11/16 an insert looks at 1.3 lines on average, at 13/16 at 2.7.
+  static constexpr uint32_t kMaxFillSixteenths = 11;
 
-  // A slot: [31 bits hash][overflow mark of the line, in its first slot][is list][31 bits position + 1, or list handle].
+  // A slot: [31 bits hash][overflow mark of the line, in its first slot][is list][31 bits position + 1, or list
+  // handle].
   using Slot = std::atomic<uint64_t>;
   struct alignas(64) Line {
     Slot slots[kLineSlots];
@@ -87,6 +107,29 @@ class LookupIndex {
   static uint32_t Hash31(uint64_t hash) { return static_cast<uint32_t>(hash >> kHashShift); }
   static uint32_t SlotHash(uint64_t word) { return static_cast<uint32_t>(word >> kHashShift); }
   static bool IsUsed(uint64_t word) { return (word & kValueMask) != 0; }
+  static size_t Lowest(uint32_t bits) { return static_cast<size_t>(std::countr_zero(bits)); }
+
+  // What the slots of a line are, one bit each. All are looked at without a branch: how many are in use is a coin toss
+  // that the processor would lose.
+  struct LineView {
+    uint32_t matches = 0;  // with the wanted hash; where that is 0, free slots too
+    uint32_t unused = 0;
+    bool is_passed;  // keys of this line or of lines before it lie behind it
+
+    LineView(const Line& line, uint32_t hash31, std::memory_order order)
+        : LineView(line, uint64_t{hash31} << kHashShift, order, std::make_index_sequence<kLineSlots>()) {}
+
+   private:
+    template <size_t... kIndex>
+    LineView(const Line& line, uint64_t wanted, std::memory_order order, std::index_sequence<kIndex...>) {
+      (Look(line.slots[kIndex].load(order), wanted, kIndex), ...);
+      is_passed = (line.slots[0].load(order) & kOverflow) != 0;
+    }
+    void Look(uint64_t word, uint64_t wanted, size_t index) {
+      matches |= static_cast<uint32_t>((word ^ wanted) < (uint64_t{1} << kHashShift)) << index;
+      unused |= static_cast<uint32_t>((word & kValueMask) == 0) << index;
+    }
+  };
 
   // A directory entry's word: [48 bits address of the lines][8 bits log2(lines)][8 bits local depth].
   class SegmentRef {
@@ -107,13 +150,17 @@ class LookupIndex {
 
   struct DirectoryEntry {
     std::atomic<uint64_t> word;  // SegmentRef
-    uint32_t* live_count;        // slots in use; writer only
+    uint64_t live_count;         // of the segment whose range begins here: slots in use; writer only
   };
   // The directory with its depth: [48 bits address][16 bits depth].
   struct Root {
     DirectoryEntry* directory;
     uint32_t depth;
     DirectoryEntry& EntryFor(uint32_t hash31) const { return directory[uint64_t{hash31} >> (kHashBits - depth)]; }
+    // The first of all entries that name the segment.
+    DirectoryEntry& FirstEntryOf(const SegmentRef& segment, uint32_t hash31) const {
+      return directory[(uint64_t{hash31} >> (kHashBits - segment.depth())) << (depth - segment.depth())];
+    }
   };
   // Acquire: the directory is seen as it was when it was published.
   Root LoadRoot() const {
@@ -138,27 +185,44 @@ class LookupIndex {
     return *log_.At(versions_.Any(static_cast<uint32_t>(word & kValueMask)));
   }
 
-  Outcome AddVersion(Slot& slot, uint64_t word, uint32_t position);
-  static void Place(const SegmentRef& segment, uint64_t word, uint64_t* passed_slots);
-  bool HasRoom(const SegmentRef& segment, uint32_t live_count) const {
-    return live_count < segment.line_count() * kLineSlots / 16 * 13;
+  static uint64_t NewWord(uint32_t hash31, uint32_t position) {
+    return (uint64_t{hash31} << kHashShift) | (position + 1);
+  }
+  [[gnu::noinline]] Outcome InsertSlow(uint32_t hash31, uint32_t position);
+  Slot* FindSlot(const SegmentRef& segment, uint32_t hash31, const typename Face::Slot& entry);
+  Outcome AddVersion(Slot& slot, uint32_t position);
+  // Puts a word into a free slot, whose mark stays. Release: a reader that sees the word sees the entry it leads to.
+  static void Fill(Slot& slot, uint64_t word) {
+    slot.store(word | (slot.load(std::memory_order_relaxed) & kOverflow), std::memory_order_release);
+  }
+  static uint64_t Place(const SegmentRef& segment, uint64_t word);
+  // Slots that may be in use before a segment grows; none in a segment that is still to be made.
+  static uint64_t MaxLiveCount(const SegmentRef& segment) {
+    return segment.lines() == &kNoLine ? 0 : segment.line_count() * kLineSlots / 16 * kMaxFillSixteenths;
   }
   bool Start();
   bool GrowSegmentOf(uint32_t hash31);
-  bool Enlarge(DirectoryEntry& entry, uint32_t hash31);
+  bool Enlarge(uint32_t hash31);
   bool Split(uint32_t hash31);
   bool DoubleDirectory();
-  Line* NewLines(uint32_t count);
-  void PutIntoDirectory(const SegmentRef& segment, uint32_t* live_count, uint32_t hash31);
-  static void ClearMoved(const SegmentRef& segment, uint32_t bit);
+  DirectoryEntry* NewDirectory(uint32_t depth);
+  // Lines that hold anything yet; null when memory is refused.
+  Line* NewLines(uint32_t count) { return reinterpret_cast<Line*>(segments_.Add(count * sizeof(Line))); }
+  void PutIntoDirectory(const SegmentRef& segment, uint64_t live_count, uint32_t hash31);
   static void UnmarkLines(const SegmentRef& segment);
 
+  // Stands for segments that are still to be made; never written.
+  static inline Line kNoLine{};
+
   const Log& log_;
-  MonotonicArena arena_;
+  const uint64_t expected_keys_;
+  ChunkOwner segments_;  // a chunk each
+  MonotonicArena directories_;
   VersionLists<Face> versions_;
   std::atomic<uint64_t> root_{0};
   uint64_t key_count_ = 0;
   uint64_t longest_chain_ = 0;
+  Cell outgrown_bytes_;
 };
 
 template <class Face>
@@ -174,15 +238,15 @@ std::optional<uint32_t> LookupIndex<Face>::Find(uint64_t hash, std::string_view 
     const uint32_t mask = segment.line_mask();
     uint32_t line_number = hash31 & mask;
     for (uint32_t passed = 0; passed <= mask; ++passed, line_number = (line_number + 1) & mask) {
+      // Acquire: the entry or list that a slot leads to is whole; and a slot found cleared after a split makes the
+      // split's directory entry visible to the second look below.
       const Line& line = segment.lines()[line_number];
-      for (const Slot& slot : line.slots) {
-        // Acquire: the entry or list that the slot leads to is whole; and a slot found cleared after a split makes the split's
-        // directory entry visible to the second look below.
-        const uint64_t word = slot.load(std::memory_order_acquire);
-        if (SlotHash(word) != hash31 || !IsUsed(word)) continue;
-        if (Face::HasKey(AnyEntryOf(word), key, prefix)) return Resolve(word, snapshot);
+      const LineView view(line, hash31, std::memory_order_acquire);
+      for (uint32_t matches = view.matches; matches != 0; matches &= matches - 1) {
+        const uint64_t word = line.slots[Lowest(matches)].load(std::memory_order_acquire);
+        if (IsUsed(word) && Face::HasKey(AnyEntryOf(word), key, prefix)) return Resolve(word, snapshot);
       }
-      if ((line.slots[0].load(std::memory_order_acquire) & kOverflow) == 0) break;
+      if (!view.is_passed) break;
     }
     root = LoadRoot();
     const uint64_t now = root.EntryFor(hash31).word.load(std::memory_order_acquire);
@@ -192,48 +256,76 @@ std::optional<uint32_t> LookupIndex<Face>::Find(uint64_t hash, std::string_view 
 }
 
 template <class Face>
-typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uint32_t position) {
+inline typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uint32_t position) {
   const uint32_t hash31 = Hash31(hash);
-  if (empty() && !Start()) return Outcome::kOutOfMemory;
-  const auto& entry = *log_.At(position);
-  const std::string_view key = Face::Key(entry);
-  const uint64_t prefix = Face::Prefix(entry);
-  {
-    const SegmentRef segment(LoadRoot().EntryFor(hash31).word.load(std::memory_order_relaxed));
-    const uint32_t mask = segment.line_mask();
-    uint32_t line_number = hash31 & mask;
-    for (uint32_t passed = 0; passed <= mask; ++passed, line_number = (line_number + 1) & mask) {
-      Line& line = segment.lines()[line_number];
-      for (Slot& slot : line.slots) {
-        const uint64_t word = slot.load(std::memory_order_relaxed);
-        if (SlotHash(word) != hash31 || !IsUsed(word)) continue;
-        if (Face::HasKey(AnyEntryOf(word), key, prefix)) return AddVersion(slot, word, position);
-      }
-      if ((line.slots[0].load(std::memory_order_relaxed) & kOverflow) == 0) break;
-    }
+  const Root root = LoadRoot();
+  if (root.directory == nullptr) [[unlikely]]
+    return InsertSlow(hash31, position);
+  const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
+  Line& line = segment.lines()[hash31 & segment.line_mask()];
+  // Relaxed: the writer reads what it wrote itself.
+  const LineView view(line, hash31, std::memory_order_relaxed);
+  uint64_t& live_count = root.FirstEntryOf(segment, hash31).live_count;
+  // The usual case: no key with this hash, room in its home line and no key of that line elsewhere.
+  if ((view.matches & ~view.unused) != 0 || view.unused == 0 || view.is_passed || live_count >= MaxLiveCount(segment))
+      [[unlikely]] {
+    return InsertSlow(hash31, position);
   }
-  while (!HasRoom(SegmentRef(LoadRoot().EntryFor(hash31).word.load(std::memory_order_relaxed)),
-                  *LoadRoot().EntryFor(hash31).live_count)) {
-    if (!GrowSegmentOf(hash31)) return Outcome::kOutOfMemory;
-  }
-  DirectoryEntry& home = LoadRoot().EntryFor(hash31);
-  uint64_t passed_slots = 0;
-  Place(SegmentRef(home.word.load(std::memory_order_relaxed)), (uint64_t{hash31} << kHashShift) | (position + 1),
-        &passed_slots);
-  ++*home.live_count;
+  Fill(line.slots[Lowest(view.unused)], NewWord(hash31, position));
+  ++live_count;
   ++key_count_;
-  if (passed_slots > longest_chain_) longest_chain_ = passed_slots;
   return Outcome::kNewKey;
 }
 
+// The rest of Insert: looks for the key in all lines that it may be in, grows its segment when that is full.
 template <class Face>
-typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, uint64_t word, uint32_t position) {
+typename LookupIndex<Face>::Outcome LookupIndex<Face>::InsertSlow(uint32_t hash31, uint32_t position) {
+  if (empty() && !Start()) return Outcome::kOutOfMemory;
+  for (;;) {
+    const Root root = LoadRoot();
+    const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
+    if (Slot* slot = FindSlot(segment, hash31, *log_.At(position))) return AddVersion(*slot, position);
+    uint64_t& live_count = root.FirstEntryOf(segment, hash31).live_count;
+    if (live_count < MaxLiveCount(segment)) {
+      const uint64_t passed_slots = Place(segment, NewWord(hash31, position));
+      ++live_count;
+      ++key_count_;
+      if (passed_slots > longest_chain_) longest_chain_ = passed_slots;
+      return Outcome::kNewKey;
+    }
+    if (!GrowSegmentOf(hash31)) return Outcome::kOutOfMemory;
+  }
+}
+
+// The slot that stands for the key of `entry`; null when there is none. Writer only.
+template <class Face>
+typename LookupIndex<Face>::Slot* LookupIndex<Face>::FindSlot(const SegmentRef& segment, uint32_t hash31,
+                                                              const typename Face::Slot& entry) {
+  const uint32_t mask = segment.line_mask();
+  uint32_t line_number = hash31 & mask;
+  for (uint32_t passed = 0; passed <= mask; ++passed, line_number = (line_number + 1) & mask) {
+    Line& line = segment.lines()[line_number];
+    const LineView view(line, hash31, std::memory_order_relaxed);
+    for (uint32_t matches = view.matches & ~view.unused; matches != 0; matches &= matches - 1) {
+      Slot& slot = line.slots[Lowest(matches)];
+      const auto& other = AnyEntryOf(slot.load(std::memory_order_relaxed));
+      if (Face::HasKey(other, Face::Key(entry), Face::Prefix(entry))) return &slot;
+    }
+    if (!view.is_passed) break;
+  }
+  return nullptr;
+}
+
+template <class Face>
+typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, uint32_t position) {
+  const uint64_t word = slot.load(std::memory_order_relaxed);
   const uint64_t kept = word & ~(kIsList | kValueMask);
   uint32_t handle;
   if ((word & kIsList) == 0) {
     const auto only = static_cast<uint32_t>(word & kValueMask) - 1;
     const auto& entry = *log_.At(only);
-    if (Face::SequenceOf(entry) == Face::SequenceOf(*log_.At(position)) && !Face::IsDead(entry)) return Outcome::kDuplicate;
+    if (Face::SequenceOf(entry) == Face::SequenceOf(*log_.At(position)) && !Face::IsDead(entry))
+      return Outcome::kDuplicate;
     const std::optional<uint32_t> created = versions_.Create(only, position);
     if (!created) return Outcome::kOutOfMemory;
     handle = *created;
@@ -253,24 +345,23 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, ui
   return Outcome::kNewVersion;
 }
 
-// Puts a slot into the first free place from its home line on and marks the lines it passes. The segment must have one.
+// Puts a word into the first free slot from its home line on and marks the lines it passes. The segment must have one.
+// Returns how many slots it passed.
 template <class Face>
-void LookupIndex<Face>::Place(const SegmentRef& segment, uint64_t word, uint64_t* passed_slots) {
+uint64_t LookupIndex<Face>::Place(const SegmentRef& segment, uint64_t word) {
   const uint32_t mask = segment.line_mask();
+  uint64_t passed_slots = 0;
   for (uint32_t line_number = SlotHash(word) & mask;; line_number = (line_number + 1) & mask) {
     Line& line = segment.lines()[line_number];
-    for (Slot& slot : line.slots) {
-      const uint64_t old = slot.load(std::memory_order_relaxed);
-      if (!IsUsed(old)) {
-        // Release: a reader that sees the slot sees the entry it leads to.
-        slot.store(word | (old & kOverflow), std::memory_order_release);
-        return;
-      }
-      ++*passed_slots;
+    const LineView view(line, SlotHash(word), std::memory_order_relaxed);
+    if (view.unused != 0) {
+      Fill(line.slots[Lowest(view.unused)], word);
+      return passed_slots;
     }
-    const uint64_t first = line.slots[0].load(std::memory_order_relaxed);
+    passed_slots += kLineSlots;
     // Release keeps the slot's earlier content published; the mark itself orders nothing.
-    if ((first & kOverflow) == 0) line.slots[0].store(first | kOverflow, std::memory_order_release);
+    Slot& first = line.slots[0];
+    if (!view.is_passed) first.store(first.load(std::memory_order_relaxed) | kOverflow, std::memory_order_release);
   }
 }
 

@@ -11,110 +11,119 @@
 namespace strongbin {
 
 template <class Face>
-typename LookupIndex<Face>::Line* LookupIndex<Face>::NewLines(uint32_t count) {
-  char* bytes = arena_.Allocate(count * sizeof(Line), alignof(Line));
-  if (bytes == nullptr) return nullptr;
-  return new (bytes) Line[count]{};
+typename LookupIndex<Face>::DirectoryEntry* LookupIndex<Face>::NewDirectory(uint32_t depth) {
+  return reinterpret_cast<DirectoryEntry*>(
+      directories_.Allocate(sizeof(DirectoryEntry) << depth, alignof(DirectoryEntry)));
 }
 
+// A directory as deep as the expected keys will need, of segments that are still to be made. Without an expectation:
+// one.
 template <class Face>
 bool LookupIndex<Face>::Start() {
-  Line* lines = NewLines(kMinLines);
-  char* count = arena_.Allocate(sizeof(uint32_t), alignof(uint32_t));
-  char* directory = arena_.Allocate(sizeof(DirectoryEntry), alignof(DirectoryEntry));
-  if (lines == nullptr || count == nullptr || directory == nullptr) return false;
-  constexpr auto kMinLineBits = static_cast<uint32_t>(std::bit_width(kMinLines) - 1);
-  auto* entry = new (directory) DirectoryEntry{SegmentRef(lines, kMinLineBits, 0).word(), new (count) uint32_t{0}};
-  StoreRoot({entry, 0});
+  // Some room below the limit, so that chance does not fill one segment before its time.
+  constexpr uint64_t kKeysOfSegment = uint64_t{kMaxLines} * kLineSlots / 16 * kMaxFillSixteenths / 12 * 11;
+  uint32_t depth = 0;
+  while (depth < kMaxDepth && (kKeysOfSegment << depth) < expected_keys_) ++depth;
+  DirectoryEntry* directory = NewDirectory(depth);
+  if (directory == nullptr) return false;
+  for (uint64_t i = 0; i < uint64_t{1} << depth; ++i) {
+    new (&directory[i]) DirectoryEntry{SegmentRef(&kNoLine, 0, depth).word(), 0};
+  }
+  StoreRoot({directory, depth});
   return true;
 }
 
 template <class Face>
 bool LookupIndex<Face>::GrowSegmentOf(uint32_t hash31) {
-  DirectoryEntry& entry = LoadRoot().EntryFor(hash31);
-  const SegmentRef segment(entry.word.load(std::memory_order_relaxed));
-  if (segment.line_count() < kMaxLines || segment.depth() >= kMaxDepth) return Enlarge(entry, hash31);
+  const SegmentRef segment(LoadRoot().EntryFor(hash31).word.load(std::memory_order_relaxed));
+  if (segment.line_count() < kMaxLines || segment.depth() >= kMaxDepth) return Enlarge(hash31);
   return Split(hash31);
 }
 
-// Copies a segment into one of twice the lines. The old lines stay as they are for readers that are in them.
+// Makes a segment, or copies it into one of twice the lines. The old lines stay as they are for readers that are in
+// them.
 template <class Face>
-bool LookupIndex<Face>::Enlarge(DirectoryEntry& entry, uint32_t hash31) {
-  const SegmentRef old(entry.word.load(std::memory_order_relaxed));
-  Line* lines = NewLines(old.line_count() * 2);
+bool LookupIndex<Face>::Enlarge(uint32_t hash31) {
+  const Root root = LoadRoot();
+  const SegmentRef old(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
+  const bool is_first = old.lines() == &kNoLine;
+  // A lone segment begins small; those of a directory that was made deep will be filled.
+  const uint32_t first_lines = root.depth == 0 ? kMinLines : kMaxLines;
+  const uint32_t line_count = is_first ? first_lines : old.line_count() * 2;
+  Line* lines = NewLines(line_count);
   if (lines == nullptr) return false;
-  const SegmentRef larger(lines, old.line_bits() + 1, old.depth());
-  uint64_t passed_slots = 0;
-  for (uint32_t i = 0; i < old.line_count(); ++i) {
+  for (uint32_t i = 0; i < line_count; ++i) new (&lines[i]) Line{};
+  const SegmentRef larger(lines, static_cast<uint32_t>(std::bit_width(line_count) - 1), old.depth());
+  for (uint32_t i = 0; !is_first && i < old.line_count(); ++i) {
     for (const Slot& slot : old.lines()[i].slots) {
       const uint64_t word = slot.load(std::memory_order_relaxed);
-      if (IsUsed(word)) Place(larger, word & ~kOverflow, &passed_slots);
+      if (IsUsed(word)) Place(larger, word & ~kOverflow);
     }
   }
-  PutIntoDirectory(larger, entry.live_count, hash31);
+  if (!is_first) outgrown_bytes_.Add(old.line_count() * sizeof(Line));
+  PutIntoDirectory(larger, root.FirstEntryOf(old, hash31).live_count, hash31);
   return true;
 }
 
-// Moves the slots whose next hash bit is 1 into a new sibling.
+// Moves the slots whose next hash bit is 1 into a new sibling, each to the same place in the same line: home lines and
+// the marks on the way to displaced keys are then right in both halves, and nothing need be searched.
 template <class Face>
 bool LookupIndex<Face>::Split(uint32_t hash31) {
   const SegmentRef old(LoadRoot().EntryFor(hash31).word.load(std::memory_order_relaxed));
   if (old.depth() == LoadRoot().depth && !DoubleDirectory()) return false;
   Line* lines = NewLines(old.line_count());
-  char* count = arena_.Allocate(sizeof(uint32_t), alignof(uint32_t));
-  if (lines == nullptr || count == nullptr) return false;
+  if (lines == nullptr) return false;
   const SegmentRef kept(old.lines(), old.line_bits(), old.depth() + 1);
   const SegmentRef sibling(lines, old.line_bits(), old.depth() + 1);
-  const uint32_t bit = uint32_t{1} << (kHashBits - 1 - old.depth());
-  auto* sibling_count = new (count) uint32_t{0};
-  uint32_t* kept_count = LoadRoot().EntryFor(hash31).live_count;
-  uint64_t passed_slots = 0;
+  const int bit = kHashShift + kHashBits - 1 - static_cast<int>(old.depth());
+  uint64_t moved_count = 0;
   for (uint32_t i = 0; i < old.line_count(); ++i) {
-    for (const Slot& slot : old.lines()[i].slots) {
-      const uint64_t word = slot.load(std::memory_order_relaxed);
-      if (!IsUsed(word) || (SlotHash(word) & bit) == 0) continue;
-      Place(sibling, word & ~kOverflow, &passed_slots);
-      ++*sibling_count;
+    for (uint32_t j = 0; j < kLineSlots; ++j) {
+      const uint64_t word = old.lines()[i].slots[j].load(std::memory_order_relaxed);
+      const bool moves = ((word >> bit) & 1) != 0;
+      moved_count += moves;
+      new (&lines[i].slots[j]) Slot(moves ? word : word & kOverflow);
     }
   }
-  *kept_count -= *sibling_count;
-  PutIntoDirectory(sibling, sibling_count, hash31 | bit);
-  PutIntoDirectory(kept, kept_count, hash31 & ~bit);
-  ClearMoved(kept, bit);
+  UnmarkLines(sibling);
+  const uint64_t kept_count = LoadRoot().FirstEntryOf(old, hash31).live_count - moved_count;
+  const uint32_t hash_bit = uint32_t{1} << (bit - kHashShift);
+  PutIntoDirectory(sibling, moved_count, hash31 | hash_bit);
+  PutIntoDirectory(kept, kept_count, hash31 & ~hash_bit);
+  for (uint32_t i = 0; i < kept.line_count(); ++i) {
+    for (Slot& slot : kept.lines()[i].slots) {
+      const uint64_t word = slot.load(std::memory_order_relaxed);
+      const bool moved = ((word >> bit) & 1) != 0;
+      // Release: a reader that sees the slot emptied sees the directory entries stored above.
+      slot.store(moved ? word & kOverflow : word, std::memory_order_release);
+    }
+  }
   UnmarkLines(kept);
   return true;
 }
 
-// Empties the slots that a split has moved away. After the directory names the sibling for them.
-template <class Face>
-void LookupIndex<Face>::ClearMoved(const SegmentRef& segment, uint32_t bit) {
-  for (uint32_t i = 0; i < segment.line_count(); ++i) {
-    for (Slot& slot : segment.lines()[i].slots) {
-      const uint64_t word = slot.load(std::memory_order_relaxed);
-      // Release: a reader that sees the slot emptied sees the directory entries stored before.
-      if (IsUsed(word) && (SlotHash(word) & bit) != 0) slot.store(word & kOverflow, std::memory_order_release);
-    }
-  }
-}
-
-// Takes the overflow mark from lines that no remaining key has passed. Such a key keeps the marks of all lines on its way, so a
-// reader on its way to it is not stopped.
+// Takes the overflow mark from lines that no remaining key has passed. A key that has passed a line keeps the marks of
+// all lines from its home to its place, so a reader on its way to it is not stopped.
 template <class Face>
 void LookupIndex<Face>::UnmarkLines(const SegmentRef& segment) {
   const uint32_t mask = segment.line_mask();
-  std::bitset<kMaxLines> passed;
+  std::bitset<kMaxLines> is_passed;
   for (uint32_t line_number = 0; line_number <= mask; ++line_number) {
-    for (const Slot& slot : segment.lines()[line_number].slots) {
+    // Only behind a marked line there can be keys of other lines.
+    if ((segment.lines()[line_number].slots[0].load(std::memory_order_relaxed) & kOverflow) == 0) continue;
+    const uint32_t behind = (line_number + 1) & mask;
+    for (const Slot& slot : segment.lines()[behind].slots) {
       const uint64_t word = slot.load(std::memory_order_relaxed);
       if (!IsUsed(word)) continue;
-      for (uint32_t home = SlotHash(word) & mask; home != line_number; home = (home + 1) & mask) passed.set(home);
+      for (uint32_t home = SlotHash(word) & mask; home != behind; home = (home + 1) & mask) is_passed.set(home);
     }
   }
   for (uint32_t line_number = 0; line_number <= mask; ++line_number) {
     Slot& first = segment.lines()[line_number].slots[0];
     const uint64_t word = first.load(std::memory_order_relaxed);
     // Release: as for every slot, so that the slot's own content stays published.
-    if ((word & kOverflow) != 0 && !passed.test(line_number)) first.store(word & ~kOverflow, std::memory_order_release);
+    if ((word & kOverflow) != 0 && !is_passed.test(line_number))
+      first.store(word & ~kOverflow, std::memory_order_release);
   }
 }
 
@@ -122,9 +131,8 @@ template <class Face>
 bool LookupIndex<Face>::DoubleDirectory() {
   const Root old = LoadRoot();
   const uint64_t old_count = uint64_t{1} << old.depth;
-  char* bytes = arena_.Allocate(2 * old_count * sizeof(DirectoryEntry), alignof(DirectoryEntry));
-  if (bytes == nullptr) return false;
-  auto* entries = reinterpret_cast<DirectoryEntry*>(bytes);
+  DirectoryEntry* entries = NewDirectory(old.depth + 1);
+  if (entries == nullptr) return false;
   for (uint64_t i = 0; i < 2 * old_count; ++i) {
     const DirectoryEntry& from = old.directory[i / 2];
     new (&entries[i]) DirectoryEntry{from.word.load(std::memory_order_relaxed), from.live_count};
@@ -135,14 +143,13 @@ bool LookupIndex<Face>::DoubleDirectory() {
 
 // Makes all directory entries of the segment's range name it.
 template <class Face>
-void LookupIndex<Face>::PutIntoDirectory(const SegmentRef& segment, uint32_t* live_count, uint32_t hash31) {
+void LookupIndex<Face>::PutIntoDirectory(const SegmentRef& segment, uint64_t live_count, uint32_t hash31) {
   const Root root = LoadRoot();
-  const uint32_t free_bits = root.depth - segment.depth();
-  const uint64_t first = (uint64_t{hash31} >> (kHashBits - segment.depth())) << free_bits;
-  for (uint64_t i = first; i < first + (uint64_t{1} << free_bits); ++i) {
-    root.directory[i].live_count = live_count;
+  DirectoryEntry* first = &root.FirstEntryOf(segment, hash31);
+  first->live_count = live_count;
+  for (uint64_t i = 0; i < uint64_t{1} << (root.depth - segment.depth()); ++i) {
     // Release: a reader that sees the entry sees the segment's lines.
-    root.directory[i].word.store(segment.word(), std::memory_order_release);
+    first[i].word.store(segment.word(), std::memory_order_release);
   }
 }
 

@@ -8,8 +8,9 @@
 
 namespace strongbin {
 
-// Names the source that comes first, and finds the next one with log2(sources) comparisons after that source has advanced.
-// Idea: D. Knuth, The Art of Computer Programming, vol. 3, "replacement selection": inner nodes keep the losers.
+// Names the source that comes first, and finds the next one with log2(sources) comparisons after that source has
+// advanced. Idea: D. Knuth, The Art of Computer Programming, vol. 3, "replacement selection": inner nodes keep the
+// losers.
 //
 // `before(a, b)` says whether source a's head comes before source b's; an exhausted source comes before none.
 // Owns only indices. Thread safety: one thread.

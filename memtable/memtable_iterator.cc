@@ -138,7 +138,8 @@ void MemtableIterator::Impl::SettleForward() {
   current_ = nullptr;
 }
 
-// From the cursor's entry backwards: the newest visible version of the first key that has one, or just the first visible version.
+// From the cursor's entry backwards: the newest visible version of the first key that has one, or just the first
+// visible version.
 void MemtableIterator::Impl::SettleBackward() {
   cursor_is_before_current_ = false;
   for (int steps = 0; cursor_->Valid(); ++steps) {
@@ -160,7 +161,8 @@ void MemtableIterator::Impl::SettleBackward() {
   current_ = nullptr;
 }
 
-// The cursor stands at a visible version of `key`, reached backwards: shows the newest one and leaves the cursor before it.
+// The cursor stands at a visible version of `key`, reached backwards: shows the newest one and leaves the cursor before
+// it.
 void MemtableIterator::Impl::ShowNewestBackward(std::string_view key) {
   const Entry* newest = nullptr;
   uint64_t position = 0;

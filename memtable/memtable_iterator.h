@@ -11,11 +11,10 @@ namespace strongbin {
 // Walks a memtable in order, in both directions.
 //
 // Owns a pin on the table; move-only. One thread at a time; may be destroyed on another thread, and after the table.
-// Lifetime: key() and value() view the table's own bytes and live until the table is reset or ended, thus at least as long as
-// the iterator.
-// When wrong: Valid() turns false and status() says why (kCorruption, kOutOfMemory, kClosed). Running off an end is no error.
-// Cost: creation O(1); Seek* sort what was appended since the last ordered read, then O(runs * log n); Next and Prev
-// O(log runs), and O(log n) when a key has many versions to be passed over.
+// Lifetime: key() and value() view the table's own bytes and live until the table is reset or ended, thus at least as
+// long as the iterator. When wrong: Valid() turns false and status() says why (kCorruption, kOutOfMemory, kClosed).
+// Running off an end is no error. Cost: creation O(1); Seek* sort what was appended since the last ordered read, then
+// O(runs * log n); Next and Prev O(log runs), and O(log n) when a key has many versions to be passed over.
 class MemtableIterator {
  public:
   MemtableIterator(MemtableIterator&&) noexcept;

@@ -16,9 +16,9 @@ namespace strongbin {
 // Every version of every key, dead entries excepted, both directions.
 //
 // Shares the run set; borrows the log, which must outlive it. One thread at a time.
-// Invariant: forwards, each source stands at its first entry not before the current one, backwards at its last not behind it; so
-// a change of direction moves each source by one and searches none.
-// Cost: a seek is a binary search in each source; a step compares log2(sources) heads.
+// Invariant: forwards, each source stands at its first entry not before the current one, backwards at its last not
+// behind it; so a change of direction moves each source by one and searches none. Cost: a seek is a binary search in
+// each source; a step compares log2(sources) heads.
 template <class Face>
 class OrderedCursor {
  public:
@@ -60,7 +60,7 @@ class OrderedCursor {
     Start(/*forward=*/false);
   }
 
-  void Next() { Step(/*forward=*/true); }  // requires Valid()
+  void Next() { Step(/*forward=*/true); }   // requires Valid()
   void Prev() { Step(/*forward=*/false); }  // requires Valid()
 
  private:

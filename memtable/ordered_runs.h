@@ -1,14 +1,14 @@
 // Lazily made order over the log: sorts what was appended since the last ordered read and merges runs of like size.
 #pragma once
 
-#include <pdqsort.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <mutex>
 #include <new>
 #include <optional>
+
+#include <pdqsort.h>
 
 #include "strongbin/memtable/key_order.h"
 #include "strongbin/memtable/loser_tree.h"
@@ -22,18 +22,17 @@ namespace strongbin {
 // Hands ordered readers a set of runs that covers the log up to where they want to read.
 //
 // Owns the newest set; older ones live as long as readers hold them.
-// Thread safety: Cover from any thread, beside the writer; one caller sorts, the others wait for it unless an older set is
-// enough for them. The writer never waits for it.
-// When memory is refused: Cover answers null and the sets are as before.
-// Cost: entries are sorted once in stretches of 64 Ki, in their run's own chunk, and then moved O(log n) times by merges, each
-// merge joining the new run with all runs at its end that are not at least twice as large.
+// Thread safety: Cover from any thread, beside the writer; one caller sorts, the others wait for it unless an older set
+// is enough for them. The writer never waits for it. When memory is refused: Cover answers null and the sets are as
+// before. Cost: entries are sorted once in stretches of 64 Ki, in their run's own chunk, and then moved O(log n) times
+// by merges, each merge joining the new run with all runs at its end that are not at least twice as large.
 template <class Face>
 class OrderedRuns {
  public:
   OrderedRuns(ChunkPool* pool, const AppendLog<typename Face::Slot>& log) : order_(log), space_{.pool = pool} {}
 
-  // Runs over the positions [first, end). Requires first < end, and `first` to be the same in all calls. (A reader that needs no
-  // runs must not be given those of others: the base that it sees may since have been sealed and be in them.)
+  // Runs over the positions [first, end). Requires first < end, and `first` to be the same in all calls. (A reader that
+  // needs no runs must not be given those of others: the base that it sees may since have been sealed and be in them.)
   RefPtr<const RunSet> Cover(uint64_t first, uint64_t end) {
     if (RefPtr<const RunSet> current = Current(); IsEnough(current, end)) return current;
     const std::lock_guard<std::mutex> sorting(sort_mutex_);
@@ -147,7 +146,8 @@ class OrderedRuns {
   void Sort(RunRecord* records, uint64_t count) const {
     const auto by_bits = [](const RunRecord& a, const RunRecord& b) { return a.bits() < b.bits(); };
     pdqsort_branchless(records, records + count, by_bits);
-    // Records that agree in all their key bytes are few, or versions of one key; positions have put them in order of arrival.
+    // Records that agree in all their key bytes are few, or versions of one key; positions have put them in order of
+    // arrival.
     for (uint64_t begin = 0; begin + 1 < count;) {
       uint64_t end = begin + 1;
       while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
@@ -192,7 +192,8 @@ class OrderedRuns {
     const auto load = [&](Source& source) {
       if (source.index == source.run->size()) return;
       source.record = source.run->At(source.index);
-      if (source.run->skip_bytes() != skip_bytes) source.record = order_.MakeRecord(source.record.position(), skip_bytes);
+      if (source.run->skip_bytes() != skip_bytes)
+        source.record = order_.MakeRecord(source.record.position(), skip_bytes);
     };
     for (size_t i = 0; i < count; ++i) {
       sources[i] = {runs[i].get(), 0, {}};
@@ -232,7 +233,7 @@ class OrderedRuns {
   Cell merges_;
   Cell merged_entries_;
 
-  std::mutex sort_mutex_;  // held while sorting; taken before set_mutex_
+  std::mutex sort_mutex_;        // held while sorting; taken before set_mutex_
   std::string_view common_key_;  // sort_mutex_: a key of the table, and how much of it all sorted keys share
   size_t common_bytes_ = 0;
   bool common_known_ = false;

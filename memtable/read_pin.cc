@@ -1,14 +1,13 @@
 #include "strongbin/memtable/read_pin.h"
 
+#include <array>
+#include <cstddef>
 #include <linux/membarrier.h>
+#include <mutex>
+#include <new>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <array>
-#include <cstddef>
-#include <mutex>
-#include <new>
 
 namespace strongbin {
 
@@ -20,8 +19,8 @@ constexpr bool kCanUseMembarrier = false;  // ThreadSanitizer does not see what 
 constexpr bool kCanUseMembarrier = true;
 #endif
 
-// The cells of one thread, one cache line and a half of them. Never freed; a thread that ends leaves its record, with any cells
-// still in use, to a later thread.
+// The cells of one thread, one cache line and a half of them. Never freed; a thread that ends leaves its record, with
+// any cells still in use, to a later thread.
 constexpr size_t kCellCount = 14;
 struct alignas(64) PinRecord {
   std::array<PinCell, kCellCount> cells{};
@@ -32,12 +31,13 @@ struct alignas(64) PinRecord {
 
 }  // namespace
 
-// All pin records of the process, and what lost its owner while pinned. Leaky singleton: pins may end after static destructors.
+// All pin records of the process, and what lost its owner while pinned. Leaky singleton: pins may end after static
+// destructors.
 //
-// The race between a reader that notes a pin and an owner that looks for pins is decided as in Dekker's algorithm: each stores
-// first (the reader its cell, the owner `replacing_` or the orphan count) and then loads the other's. With membarrier the
-// owner's system call is the full fence on both sides, so the reader's store may be relaxed with a compiler barrier behind it.
-// Without it all four accesses are sequentially consistent.
+// The race between a reader that notes a pin and an owner that looks for pins is decided as in Dekker's algorithm: each
+// stores first (the reader its cell, the owner `replacing_` or the orphan count) and then loads the other's. With
+// membarrier the owner's system call is the full fence on both sides, so the reader's store may be relaxed with a
+// compiler barrier behind it. Without it all four accesses are sequentially consistent.
 class PinRegistry {
  public:
   static PinRegistry& Get() {
@@ -77,7 +77,8 @@ class PinRegistry {
   static void Destroy(Pinnable* pinnable) { delete pinnable; }
 
  private:
-  // Rare, so a small fixed table with a list behind it would be more than is needed: orphans are linked through this node.
+  // Rare, so a small fixed table with a list behind it would be more than is needed: orphans are linked through this
+  // node.
   struct Orphan {
     Pinnable* pinnable;
     Orphan* next;
@@ -106,15 +107,14 @@ class PinRegistry {
   // Not zero while orphans_ is not empty or being added to; the fast path of unpinning reads it.
   std::atomic<size_t> orphan_count_{0};
 
-
  public:
   size_t orphan_count() const { return orphan_count_.load(std::memory_order_seq_cst); }
 };
 
 namespace {
 
-// The calling thread's records, given back when the thread ends. `ended` has no destructor and so can be read by whatever runs
-// after ours in the thread's end.
+// The calling thread's records, given back when the thread ends. `ended` has no destructor and so can be read by
+// whatever runs after ours in the thread's end.
 struct ThreadRecords {
   PinRecord* first = nullptr;
   ~ThreadRecords();
@@ -162,8 +162,8 @@ PinCell* PinRegistry::FindCell(Pinnable* pinnable) {
       }
     }
   }
-  // After the thread's records were given back a record is used without being owned: the cell is taken under the lock, and
-  // whoever owns the record later passes over cells in use.
+  // After the thread's records were given back a record is used without being owned: the cell is taken under the lock,
+  // and whoever owns the record later passes over cells in use.
   const std::lock_guard<std::mutex> lock(mutex_);
   PinRecord* record = TakeRecord(!thread_ended);
   if (record == nullptr) return nullptr;
@@ -255,8 +255,8 @@ ReadPin PinnedPointer::Pin() const {
     PinCell* cell = registry.FindCell(pinnable);
     if (cell == nullptr) return ReadPin();
     registry.ReaderSideBarrier();
-    // If the owner's look at the cells missed ours, then its store to replacing_ is visible here, or its whole replacement is:
-    // replacing_ is read first, and false again implies the new current_.
+    // If the owner's look at the cells missed ours, then its store to replacing_ is visible here, or its whole
+    // replacement is: replacing_ is read first, and false again implies the new current_.
     if (!replacing_.load(std::memory_order_seq_cst) && current_.load(std::memory_order_seq_cst) == pinnable) {
       return PinRegistry::MakePin(cell);
     }

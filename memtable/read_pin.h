@@ -22,7 +22,8 @@ class Pinnable {
 // Where a thread notes what it reads; on a cache line of that thread.
 using PinCell = std::atomic<Pinnable*>;
 
-// A note that somebody reads a Pinnable: while it lives, the owner's resets answer busy, and what the owner gave up is kept.
+// A note that somebody reads a Pinnable: while it lives, the owner's resets answer busy, and what the owner gave up is
+// kept.
 //
 // Owns one cell of the thread that made it; move-only; may be let go on any thread.
 // Thread safety: one thread at a time; different pins do not touch each other.
@@ -62,8 +63,8 @@ class PinnedPointer {
   // Pins what is current; waits for a TryReplace in progress (some microseconds). Empty when null is current.
   ReadPin Pin() const;
 
-  // Puts `next` in place of what is current if nobody pins that, and returns it to the caller, who frees it. On a live pin
-  // nothing changes and null is returned.
+  // Puts `next` in place of what is current if nobody pins that, and returns it to the caller, who frees it. On a live
+  // pin nothing changes and null is returned.
   Pinnable* TryReplace(Pinnable* next);
 
   // Ends: null becomes current; what was current is freed now, or by the last pin on it. Never waits.

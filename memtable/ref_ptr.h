@@ -7,9 +7,8 @@
 
 namespace strongbin {
 
-// The count inside the object; made with one reference, which AdoptRef takes over. Used where std::shared_ptr would need an
-// exception to say that memory was refused.
-// Thread safety: as std::shared_ptr.
+// The count inside the object; made with one reference, which AdoptRef takes over. Used where std::shared_ptr would
+// need an exception to say that memory was refused. Thread safety: as std::shared_ptr.
 template <class T>
 class RefCounted {
  public:

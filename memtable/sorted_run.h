@@ -32,15 +32,15 @@ static_assert(sizeof(RunRecord) == 16);
 // What all runs of one table share: where their memory comes from and how much it is.
 struct RunSpace {
   ChunkPool* pool;
-  std::atomic<bool> cold{false};        // relaxed: set by the owner before it lets go of the last run
+  std::atomic<bool> cold{false};            // relaxed: set by the owner before it lets go of the last run
   std::atomic<uint64_t> reserved_bytes{0};  // relaxed: a number to look at
 };
 
 // An immutable sequence of records in order.
 //
-// Owns its chunks, which go to the pool with the last reference, or to the operating system when the table was dropped cold.
-// Thread safety: written by one thread (Append, Sort by its maker), then shared and read-only.
-// When memory is refused: Append answers false.
+// Owns its chunks, which go to the pool with the last reference, or to the operating system when the table was dropped
+// cold. Thread safety: written by one thread (Append, Sort by its maker), then shared and read-only. When memory is
+// refused: Append answers false.
 class SortedRun : public RefCounted<SortedRun> {
  public:
   static constexpr size_t kChunkRecords = kMaxChunkBytes / sizeof(RunRecord);
@@ -80,9 +80,11 @@ class SortedRun : public RefCounted<SortedRun> {
   ChunkOwner memory_;
 };
 
-// The runs that together cover a stretch of the log, oldest and largest first. Immutable once published; shared by iterators.
+// The runs that together cover a stretch of the log, oldest and largest first. Immutable once published; shared by
+// iterators.
 struct RunSet : RefCounted<RunSet> {
-  // Each run is at least twice as large as the one behind it, so a full log of 2^31 entries has at most this many, plus one.
+  // Each run is at least twice as large as the one behind it, so a full log of 2^31 entries has at most this many, plus
+  // one.
   static constexpr size_t kMaxRuns = 33;
 
   std::array<RefPtr<const SortedRun>, kMaxRuns> runs;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "strongbin/arena/value_arena.h"
 #include "strongbin/memtable/append_log.h"
 #include "strongbin/memtable/entry.h"
+#include "strongbin/memtable/key_hash.h"
 #include "strongbin/memtable/lookup_index.h"
 #include "strongbin/memtable/ordered_runs.h"
 #include "strongbin/memtable/read_pin.h"
@@ -21,13 +23,15 @@
 
 namespace strongbin {
 
-// One generation: entries from the first append to the reset. Replaced as a whole, so that a pin needs to name one object only.
+// One generation: entries from the first append to the reset. Replaced as a whole, so that a pin needs to name one
+// object only.
 //
 // Owns all chunks of the generation. They go to the pool on destruction, or to the operating system after MakeCold.
 // Thread safety: one writer at a time (Append*); reads beside it.
 class TableState final : public Pinnable {
  public:
-  TableState(ChunkPool* pool, bool with_checksums, const Capacity& expected);
+  // `expected_keys`: how many distinct keys the index may prepare for.
+  TableState(ChunkPool* pool, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys);
   ~TableState() override;
 
   // ---- Writer ----
@@ -39,6 +43,8 @@ class TableState final : public Pinnable {
   Status Reserve(const Capacity& capacity);
   // Whether writes of this size might bring the memory usage above `budget_bytes`.
   bool WouldPass(uint64_t budget_bytes, const Capacity& writes) const;
+  // Indexes what was let wait for it; otherwise the next appends do. False when memory is refused, which harms nothing.
+  bool IndexPending();
   void MakeCold() { cold_ = true; }
   void AddTo(TableStats* stats) const;  // sets gauges, adds counters
 
@@ -67,27 +73,41 @@ class TableState final : public Pinnable {
            index_.reserved_bytes() + runs_.reserved_bytes();
   }
   Capacity held() const { return {live_entry_count(), keys_.used_bytes(), values_.used_bytes()}; }  // writer
+  uint64_t indexed_key_count() const { return index_.key_count(); }                                 // writer
 
  private:
   // Up to this many base entries are put into the index when the table stops ascending; a larger base stays as it is.
   static constexpr uint64_t kMaxIndexedBase = 64;
   // Entries are built and then indexed in blocks, so that the cache lines of the index arrive while entries are copied.
   static constexpr size_t kBlock = 32;
+  // Single appends are indexed some appends later for the same reason; until then readers look at them one by one.
+  static constexpr size_t kMaxPending = 8;
 
-  [[nodiscard]] bool EnsureRoom(uint64_t entry_count);
-  [[nodiscard]] bool BuildEntry(const Write& write, uint64_t position);
+  [[nodiscard]] bool EnsureRoom(uint64_t entry_count) {
+    return log_.EnsureRoom(entry_count) && (!with_checksums_ || checksums_.EnsureRoom(entry_count));
+  }
+  uint64_t HashOf(const Entry& entry) const { return HashKey(EntryFace::Key(entry), hash_seed_); }
+  [[nodiscard]] bool BuildEntry(const Write& write, Entry* slot, uint64_t position);
   template <class Arena>
   [[nodiscard]] static bool Refer(Arena* arena, const char* data, size_t size, ByteRef* ref);
+  Status AppendOne(const Write& write);
   Status AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done);
-  Status IndexBlock(uint64_t first_position, std::span<const uint64_t> hashes, uint64_t already_indexed);
+  Status AppendIndexed(std::span<const Write> writes);
+  int StepFrom(const Entry* previous, const Entry& entry) const;
+  void ExtendBase(const Entry* last, uint64_t count, Sequence max_sequence, const LogWalk<Entry>& walk);
   Status SealBase();
-  bool IsInBase(const Entry& entry) const;
-  void Publish(uint64_t count);
+  bool FindInBase(const Entry& entry) const;
+  LookupIndex<EntryFace>::Outcome IndexEntry(uint64_t hash, uint64_t position);
+  void Publish(uint64_t count, const LogWalk<Entry>& walk);
   void AbandonIndexed(uint64_t count);
+  static uint32_t ChecksumOf(const Entry& entry) {
+    const uint64_t tag = entry.tag.load(std::memory_order_relaxed) & ~EntryFace::kDeadBit;
+    return ChecksumEntry(EntryFace::Key(entry), tag, entry.value.view());
+  }
 
+  const uint64_t hash_seed_ = ProcessHashSeed();
   const bool with_checksums_;
   bool cold_ = false;
-  bool ascending_ = true;  // writer only
 
   KeyArena keys_;
   ValueArena values_;
@@ -96,7 +116,17 @@ class TableState final : public Pinnable {
   LookupIndex<EntryFace> index_;
   mutable OrderedRuns<EntryFace> runs_;
 
+  // Writer only: where the next entry goes, and what is known of those before it.
+  LogWalk<Entry> tail_;
+  bool ascending_ = true;
+  const Entry* last_in_base_ = nullptr;
+  Sequence max_sequence_ = 0;
+  size_t pending_count_ = 0;
+  std::array<uint64_t, kMaxPending> pending_hashes_;
+
   std::atomic<uint64_t> base_count_{0};
+  // Once the table has stopped ascending: entries from here on are not in the index yet; at most kMaxPending.
+  std::atomic<uint64_t> indexed_count_{0};
   // Highest sequence in the base. Relaxed: published by base_count_.
   std::atomic<uint64_t> base_max_sequence_{0};
   Cell dead_count_;

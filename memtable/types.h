@@ -9,14 +9,16 @@
 
 namespace strongbin {
 
-// Sequence numbers belong to the caller: larger is newer. A snapshot is a sequence number; it sees what is at or below it.
+// Sequence numbers belong to the caller: larger is newer. A snapshot is a sequence number; it sees what is at or below
+// it.
 using Sequence = uint64_t;
 inline constexpr Sequence kMaxSequence = (uint64_t{1} << 56) - 1;
 
 // Keys and values are shorter than this.
 inline constexpr uint64_t kMaxBlobBytes = (uint64_t{1} << 32) - 16;
 
-// What an entry means. The table stores and returns it and looks at none of it: an engine may use other values up to 127.
+// What an entry means. The table stores and returns it and looks at none of it: an engine may use other values up to
+// 127.
 enum class EntryKind : uint8_t {
   kDelete = 0,
   kPut = 1,
@@ -63,8 +65,8 @@ struct Capacity {
 
 struct ReadOptions {
   Sequence snapshot = kMaxSequence;
-  // Keys below lower_bound, and keys at or above upper_bound, are not shown. An empty view with a null pointer is no bound.
-  // The bytes must outlive the iterator.
+  // Keys below lower_bound, and keys at or above upper_bound, are not shown. An empty view with a null pointer is no
+  // bound. The bytes must outlive the iterator.
   std::string_view lower_bound = {};
   std::string_view upper_bound = {};
   // false: the newest version at or below the snapshot of each key, tombstones included.

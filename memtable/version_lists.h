@@ -13,18 +13,18 @@
 
 namespace strongbin {
 
-// Skip lists ordered by falling sequence number, one for each key with two versions or more. Idea: W. Pugh's skip list; heights
-// follow from the entry's position, so that nothing need be stored of them.
+// Skip lists ordered by falling sequence number, one for each key with two versions or more. Idea: W. Pugh's skip list;
+// heights follow from the entry's position, so that nothing need be stored of them.
 //
-// A list is named by a handle: the number of its first word. Head: [levels][count][next of each level]; node: [position][next of
-// each level]; words are numbers of nodes, 0 for none.
+// A list is named by a handle: the number of its first word. Head: [levels][count][next of each level]; node:
+// [position][next of each level]; words are numbers of nodes, 0 for none.
 //
 // Owns its words, in pool chunks; a table whose keys have one version each holds none.
-// Thread safety: one writer (Create, Add); any number of readers beside it (Find), through a handle that they got by acquire.
-// Invariants: nodes never move or leave; a node is linked level by level from the bottom, each link stored with release after the
-// node is whole, so a reader sees whole nodes only.
-// When memory is refused: Create and Add answer so and nothing has changed.
-// Cost: adding the newest version and finding the newest O(1), else O(log versions) expected.
+// Thread safety: one writer (Create, Add); any number of readers beside it (Find), through a handle that they got by
+// acquire. Invariants: nodes never move or leave; a node is linked level by level from the bottom, each link stored
+// with release after the node is whole, so a reader sees whole nodes only. When memory is refused: Create and Add
+// answer so and nothing has changed. Cost: adding the newest version and finding the newest O(1), else O(log versions)
+// expected.
 template <class Face>
 class VersionLists {
  public:
@@ -37,14 +37,15 @@ class VersionLists {
   // A list of two versions. Requires different sequence numbers.
   [[nodiscard]] std::optional<Handle> Create(uint32_t first_position, uint32_t second_position) {
     const std::optional<Handle> head = NewHead(kLowLevels);
-    if (!head || AddNode(*head, first_position) != Outcome::kAdded || AddNode(*head, second_position) != Outcome::kAdded) {
+    if (!head || AddNode(*head, first_position) != Outcome::kAdded ||
+        AddNode(*head, second_position) != Outcome::kAdded) {
       return std::nullopt;
     }
     return head;
   }
 
-  // Adds a version. The list may get another handle, which takes the place of the old one for later callers; readers that hold
-  // the old one go on.
+  // Adds a version. The list may get another handle, which takes the place of the old one for later callers; readers
+  // that hold the old one go on.
   [[nodiscard]] Outcome Add(Handle* head, uint32_t position) {
     const Outcome outcome = AddNode(*head, position);
     if (outcome == Outcome::kAdded && Word(*head + 1) > kGrowAtCount && Word(*head) == kLowLevels) Heighten(head);
@@ -87,7 +88,9 @@ class VersionLists {
   uint32_t Word(uint32_t number) const { return WordAt(number).load(std::memory_order_relaxed); }
   // Acquire: pairs with the release in Link; the node that is led to is whole.
   uint32_t Next(uint32_t links, uint32_t level) const { return WordAt(links + level).load(std::memory_order_acquire); }
-  void Link(uint32_t links, uint32_t level, uint32_t node) { WordAt(links + level).store(node, std::memory_order_release); }
+  void Link(uint32_t links, uint32_t level, uint32_t node) {
+    WordAt(links + level).store(node, std::memory_order_release);
+  }
 
   Sequence SequenceAt(uint32_t node) const { return Face::SequenceOf(*log_.At(Word(node))); }
   bool IsDead(uint32_t node) const { return Face::IsDead(*log_.At(Word(node))); }
@@ -136,7 +139,8 @@ class VersionLists {
         before[level] = links;
       }
     }
-    for (uint32_t same = Next(before[0], 0); same != 0 && SequenceAt(same) == sequence; same = Next(same + kNodeLinks, 0)) {
+    for (uint32_t same = Next(before[0], 0); same != 0 && SequenceAt(same) == sequence;
+         same = Next(same + kNodeLinks, 0)) {
       if (!IsDead(same)) return Outcome::kDuplicate;
     }
     const uint32_t levels = LevelsOf(position);
@@ -152,14 +156,15 @@ class VersionLists {
     return Outcome::kAdded;
   }
 
-  // Gives a long list a head with more levels. Nodes have had room for their upper links from the start; readers with the old
-  // head do not look at them. Without memory the list stays as it is, only slower.
+  // Gives a long list a head with more levels. Nodes have had room for their upper links from the start; readers with
+  // the old head do not look at them. Without memory the list stays as it is, only slower.
   void Heighten(Handle* head) {
     const std::optional<Handle> high = NewHead(kHighLevels);
     if (!high) return;
     std::array<uint32_t, kHighLevels> last;
     last.fill(*high + kHeadLinks);
-    for (uint32_t level = 0; level < kLowLevels; ++level) Link(*high + kHeadLinks, level, Next(*head + kHeadLinks, level));
+    for (uint32_t level = 0; level < kLowLevels; ++level)
+      Link(*high + kHeadLinks, level, Next(*head + kHeadLinks, level));
     constexpr uint32_t kTop = kLowLevels - 1;
     for (uint32_t node = Next(*head + kHeadLinks, kTop); node != 0; node = Next(node + kNodeLinks, kTop)) {
       for (uint32_t level = kLowLevels; level < LevelsOf(Word(node)); ++level) {

@@ -1,18 +1,17 @@
 // The lock that writers of one table take.
 #pragma once
 
-#include <sched.h>
-
 #include <atomic>
+#include <sched.h>
 
 namespace strongbin {
 
 // A test-and-set lock for sections of some ten to some thousand nanoseconds.
 //
 // Thread safety: lock and unlock from any thread; not recursive, not fair.
-// Cost: one locked instruction and one plain store when free, where a mutex takes two locked instructions; a waiter spins
-// shortly and then yields, so that a descheduled owner gets its core back.
-// Switched off (one writer at a time by the caller's promise) both calls are a predictable branch.
+// Cost: one locked instruction and one plain store when free, where a mutex takes two locked instructions; a waiter
+// spins shortly and then yields, so that a descheduled owner gets its core back. Switched off (one writer at a time by
+// the caller's promise) both calls are a predictable branch.
 class WriterLock {
  public:
   explicit WriterLock(bool enabled) : enabled_(enabled) {}

@@ -12,6 +12,10 @@
 
 namespace strongbin {
 
+// Whole cache lines, and enough for any type of the language.
+inline constexpr size_t kChunkAlignment = 64;
+static_assert(kChunkAlignment >= alignof(std::max_align_t));
+
 class ChunkPool;
 class ChunkSource;
 struct ChunkRecord;  // where the pool keeps what it knows of a chunk; never inside the chunk
@@ -21,7 +25,7 @@ using ChunkKind = ChunkKindLabel;
 
 // A block of memory on loan from a pool: all `bytes` from `data` on are usable and hold anything.
 // A plain value; who holds it owes it to the pool exactly once. `data` is null in an empty chunk.
-// `data` is aligned to at least alignof(std::max_align_t).
+// `data` is aligned to at least kChunkAlignment.
 struct Chunk {
   char* data = nullptr;
   size_t bytes = 0;
@@ -53,7 +57,7 @@ struct ChunkPoolOptions {
   bool huge_pages = true;
   // Called after the fact, on the thread that caused it, never under a lock of the pool. It may call the pool, this
   // hook's own pool included, destroy tables, and must not throw.
-  std::function<void(const PoolEvent&)> on_event;
+  std::function<void(const PoolEvent&)> on_event = {};
   // Test double for the memory behind the chunks; overrides `source`. Must outlive the pool.
   ChunkSource* custom_source = nullptr;
 };

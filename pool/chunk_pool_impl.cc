@@ -79,7 +79,7 @@ Chunk ChunkPool::Impl::CarveFree(size_t slot, ChunkKind kind) {
 Chunk ChunkPool::Impl::MapAndCarve(size_t slot, size_t bytes, ChunkKind kind) {
   const bool carve = source_->carves_slabs() && slot != kOversizeSlot;
   const size_t chunk_count = carve ? kSlabBytes / bytes : 1;
-  const size_t alignment = carve ? kSlabBytes : alignof(std::max_align_t);
+  const size_t alignment = carve ? kSlabBytes : kChunkAlignment;
   char* base =
       static_cast<char*>(source_->Map(bytes * chunk_count, alignment, huge_pages_ && bytes >= kMinHugeChunkBytes));
   if (base == nullptr) return {};

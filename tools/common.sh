@@ -1,7 +1,7 @@
 # What the scripts share. To be sourced with `set -euo pipefail` in force.
 # shellcheck shell=bash
 
-root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
 # Compilers and test runs of the size of a small machine; memory is what a parallel build runs out of first.
 : "${STRONGBIN_JOBS:=2}"
 

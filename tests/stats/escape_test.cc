@@ -1,8 +1,11 @@
 #include "strongbin/stats/escape.h"
 
 #include <limits>
+#include <random>
 
 #include <gtest/gtest.h>
+
+#include "strongbin/tests/test_scale.h"
 
 namespace strongbin::stats_internal {
 namespace {
@@ -45,6 +48,23 @@ TEST(EscapeTest, Utf8PassesAndOtherBytesAreReplaced) {
   EXPECT_EQ(Result(AppendHelp, "\xF4\x90\x80\x80"),
             replacement + replacement + replacement + replacement);  // > U+10FFFF
   EXPECT_EQ(Result(AppendJsonString, "\xE2\x82\""), "\"" + replacement + replacement + "\\\"\"");
+}
+
+// Replaced text is UTF-8, so replacing it again changes nothing; and nothing but the bad bytes is replaced.
+TEST(EscapeTest, AnyBytesBecomeUtf8AndStayOnOneLine) {
+  constexpr std::string_view kBytes = "a\n\"\x7F\x80\x8F\x90\x9F\xA0\xBF\xC1\xC2\xDF\xE0\xE1\xED\xEF\xF0\xF4\xF5\xFF";
+  std::mt19937 random(20260);
+  const size_t rounds = TestScale(20'000, 5'000'000);
+  for (size_t round = 0; round < rounds; ++round) {
+    std::string text(random() % 9, '\0');
+    for (char& c : text) c = kBytes[random() % kBytes.size()];
+    const std::string once = Result(AppendJsonString, text);
+    ASSERT_EQ(once.find('\n'), std::string::npos);
+    const std::string help = Result(AppendHelp, once.substr(1, once.size() - 2));
+    std::string back;
+    for (size_t i = 0; i < help.size(); i += help[i] == '\\' ? size_t{2} : size_t{1}) back += help[i];
+    ASSERT_EQ(back, once.substr(1, once.size() - 2));
+  }
 }
 
 TEST(EscapeTest, DecimalsHaveAllDigits) {
