@@ -49,6 +49,7 @@ TableState::~TableState() {
 
 Status TableState::Reserve(const Capacity& capacity) {
   constexpr size_t kLargestPiece = 4096;
+  if (capacity.entries > AppendLog<Entry>::kMaxSlots - log_.writer_size()) return Status::Code::kTooManyEntries;
   const bool done = EnsureRoom(capacity.entries) && keys_.Reserve(capacity.key_bytes, kLargestPiece) &&
                     values_.Reserve(capacity.value_bytes, kLargestPiece);
   return done ? Status::Code::kOk : Status::Code::kOutOfMemory;
