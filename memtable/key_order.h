@@ -61,13 +61,13 @@ class KeyOrder {
     const Slot& slot = At(position);
     if (skip_bytes == 0) {
       const std::string_view key = Face::Key(slot);
-      return {Face::Prefix(slot), RestOf(key, sizeof(uint64_t)) | position};
+      return {.rest = RestOf(key, sizeof(uint64_t)) | position, .prefix = Face::Prefix(slot)};
     }
     return MakeRecord(Face::Key(slot), position, skip_bytes);
   }
   static RunRecord MakeRecord(std::string_view key, uint64_t position, size_t skip_bytes) {
     const std::string_view behind = key.substr(skip_bytes < key.size() ? skip_bytes : key.size());
-    return {KeyPrefix(behind), RestOf(behind, sizeof(uint64_t)) | position};
+    return {.rest = RestOf(behind, sizeof(uint64_t)) | position, .prefix = KeyPrefix(behind)};
   }
 
   // The index of the first of `size` ordered records at or behind `target`. `record_at(index, wanted)` gives the record
@@ -98,7 +98,7 @@ class KeyOrder {
     return LowerBound(size, 0, target, [this](uint64_t index, const RunRecord& wanted) {
       // The rest of a key lies elsewhere in memory: do not go there unless it decides.
       const uint64_t prefix = Face::Prefix(At(index));
-      return prefix != wanted.prefix ? RunRecord{prefix, index} : MakeRecord(index, 0);
+      return prefix != wanted.prefix ? RunRecord{.rest = index, .prefix = prefix} : MakeRecord(index, 0);
     });
   }
 

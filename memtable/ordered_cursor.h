@@ -64,18 +64,21 @@ class OrderedCursor {
   void Prev() { Step(/*forward=*/false); }  // requires Valid()
 
  private:
+  // Entries whose memory is woken together, when walking on: their cache misses then overlap.
+  static constexpr uint32_t kMaxAhead = 16;
+
   struct Source {
     const SortedRun* run;  // null: the base, where the index is the position
     uint64_t size;
     uint64_t index = 0;
     RunRecord record = {};  // the head's, if not ended
     const Slot* slot = nullptr;
+    uint64_t ahead_index = 0;  // the next entry to be woken
+    uint32_t ahead_count = 1;  // how many next time: grows as the walk does
 
     bool ended() const { return index >= size; }
     size_t skip_bytes() const { return run == nullptr ? 0 : run->skip_bytes(); }
   };
-  static constexpr uint64_t kPrefetchSlots = 12;
-  static constexpr uint64_t kPrefetchBytes = 6;
 
   const Source& Head() const { return sources_[tree_.winner()]; }
 
@@ -88,12 +91,19 @@ class OrderedCursor {
     source.record = source.run == nullptr ? order_.MakeRecord(source.index, 0) : source.run->At(source.index);
     source.slot = &order_.At(source.record.position());
   }
-  // Wakes the memory of the entries that the next steps will want. The index wraps harmlessly past either end.
-  void Prefetch(const Source& source) const {
-    const uint64_t far = forward_ ? source.index + kPrefetchSlots : source.index - kPrefetchSlots;
-    if (far < source.size) __builtin_prefetch(&order_.At(PositionAt(source, far)));
-    const uint64_t near = forward_ ? source.index + kPrefetchBytes : source.index - kPrefetchBytes;
-    if (near < source.size) Face::PrefetchBytes(order_.At(PositionAt(source, near)));
+  // Brings entries that the walk will come to into the cache, in blocks: first all slots, then what the slots lead to.
+  void WakeAhead(Source& source) const {
+    // The base lies in the order in which it is walked, which the processor sees by itself.
+    if (source.run == nullptr || source.index != source.ahead_index) return;
+    const uint64_t left = forward_ ? source.size - source.index : source.index + 1;
+    const auto count = static_cast<uint32_t>(std::min<uint64_t>(source.ahead_count, left));
+    std::array<const Slot*, kMaxAhead> slots;
+    for (uint32_t i = 0; i < count; ++i) {
+      slots[i] = &order_.At(source.run->At(forward_ ? source.index + i : source.index - i).position());
+    }
+    for (uint32_t i = 0; i < count; ++i) Face::PrefetchBytes(*slots[i]);
+    source.ahead_index = forward_ ? source.index + count : source.index - count;
+    source.ahead_count = std::min(2 * source.ahead_count, kMaxAhead);
   }
 
   int CompareHeads(const Source& a, const Source& b) const {
@@ -112,7 +122,11 @@ class OrderedCursor {
   void Start(bool forward) {
     forward_ = forward;
     if (count_ == 0) return;
-    for (uint32_t i = 0; i < count_; ++i) Load(sources_[i]);
+    for (uint32_t i = 0; i < count_; ++i) {
+      sources_[i].ahead_index = forward ? sources_[i].index + 1 : sources_[i].index - 1;
+      sources_[i].ahead_count = 1;
+      Load(sources_[i]);
+    }
     tree_.Build(count_, [this](uint32_t a, uint32_t b) { return ComesFirst(a, b); });
   }
 
@@ -129,8 +143,8 @@ class OrderedCursor {
     }
     Source& head = sources_[tree_.winner()];
     head.index += forward ? uint64_t{1} : ~uint64_t{0};
+    if (!head.ended()) WakeAhead(head);
     Load(head);
-    Prefetch(head);
     tree_.Replay([this](uint32_t a, uint32_t b) { return ComesFirst(a, b); });
   }
 

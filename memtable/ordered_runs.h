@@ -7,11 +7,14 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include <pdqsort.h>
 
 #include "strongbin/memtable/key_order.h"
 #include "strongbin/memtable/loser_tree.h"
+#include "strongbin/memtable/record_sort.h"
 #include "strongbin/memtable/ref_ptr.h"
 #include "strongbin/memtable/sorted_run.h"
 #include "strongbin/stats/cell.h"
@@ -24,12 +27,16 @@ namespace strongbin {
 // Owns the newest set; older ones live as long as readers hold them.
 // Thread safety: Cover from any thread, beside the writer; one caller sorts, the others wait for it unless an older set
 // is enough for them. The writer never waits for it. When memory is refused: Cover answers null and the sets are as
-// before. Cost: entries are sorted once in stretches of 64 Ki, in their run's own chunk, and then moved O(log n) times
-// by merges, each merge joining the new run with all runs at its end that are not at least twice as large.
+// before. Cost: entries are sorted once, 64 Ki of them or fewer in their run's own chunk, more in one contiguous
+// scratch that the table keeps and counts apart; then they are moved O(log n) times by merges, each merge joining the
+// new run with all runs at its end that are not at least twice as large.
 template <class Face>
 class OrderedRuns {
  public:
   OrderedRuns(ChunkPool* pool, const AppendLog<typename Face::Slot>& log) : order_(log), space_{.pool = pool} {}
+  ~OrderedRuns() { ChunkPool::Release(scratch_); }
+  OrderedRuns(const OrderedRuns&) = delete;
+  OrderedRuns& operator=(const OrderedRuns&) = delete;
 
   // Runs over the positions [first, end). Requires first < end, and `first` to be the same in all calls. (A reader that
   // needs no runs must not be given those of others: the base that it sees may since have been sealed and be in them.)
@@ -64,6 +71,7 @@ class OrderedRuns {
     stats->sorted_entries += sorted_entries_.Load();
     stats->merges += merges_.Load();
     stats->merged_entries += merged_entries_.Load();
+    stats->sort_scratch_bytes = scratch_bytes_.Load();
     const RefPtr<const RunSet> current = Current();
     stats->runs = current ? current->count : 0;
   }
@@ -71,8 +79,8 @@ class OrderedRuns {
   void MakeCold() { space_.cold.store(true, std::memory_order_relaxed); }
 
  private:
-  static constexpr uint64_t kStretch = SortedRun::kChunkRecords;
-  static constexpr size_t kMaxMergeSources = 64;
+  // Entries that are sorted at once; bounds the scratch.
+  static constexpr uint64_t kStretch = uint64_t{4} << 20;
   // Shorter stretches do not decide what all keys of the table have in common.
   static constexpr uint64_t kMinSkipSample = 64;
 
@@ -85,7 +93,7 @@ class OrderedRuns {
 
   // The runs of a growing set while it is put together.
   struct Draft {
-    std::array<RefPtr<const SortedRun>, RunSet::kMaxRuns + kMaxMergeSources> runs;
+    std::array<RefPtr<const SortedRun>, RunSet::kMaxRuns + 1> runs;
     size_t count = 0;
   };
 
@@ -95,7 +103,6 @@ class OrderedRuns {
     if (from < end) {
       sorts_.Add(1);
       const size_t skip_bytes = ChooseSkip(from, end);
-      size_t unmerged = 0;
       while (from < end) {
         const uint64_t stretch_end = std::min(end, from + kStretch);
         RefPtr<const SortedRun> run = SortStretch(from, stretch_end, skip_bytes);
@@ -103,11 +110,8 @@ class OrderedRuns {
         from = stretch_end;
         if (run->size() == 0) continue;
         draft.runs[draft.count++] = run;
-        if (++unmerged < kMaxMergeSources && from < end) continue;
-        if (!MergeTail(&draft, unmerged)) return {};
-        unmerged = 0;
+        if (!MergeTail(&draft)) return {};
       }
-      if (!MergeTail(&draft, std::max<size_t>(unmerged, 1))) return {};
     }
     RefPtr<RunSet> set = RefPtr<RunSet>::Adopt(new (std::nothrow) RunSet);
     if (!set) return {};
@@ -134,20 +138,37 @@ class OrderedRuns {
   RefPtr<const SortedRun> SortStretch(uint64_t from, uint64_t end, size_t skip_bytes) {
     RefPtr<SortedRun> run = SortedRun::Make(&space_, skip_bytes, end - from);
     if (!run) return run;
+    RunRecord* records = end - from <= SortedRun::kChunkRecords ? run->FirstChunk() : Scratch(end - from);
+    if (records == nullptr) return {};
+    uint64_t count = 0;
+    bool ascends = true;
     for (uint64_t position = from; position < end; ++position) {
       if (Face::IsDead(order_.At(position))) continue;
-      if (!run->Append(order_.MakeRecord(position, skip_bytes))) return {};
+      records[count] = order_.MakeRecord(position, skip_bytes);
+      ascends &= count == 0 || records[count - 1].bits() < records[count].bits();
+      ++count;
     }
-    if (run->size() > 0) Sort(run->MutableRecords(), run->size());
-    sorted_entries_.Add(run->size());
+    if (!ascends) SortByBits(records, count);
+    OrderEqualRecords(records, count);
+    if (!run->AppendAll(records, count)) return {};
+    sorted_entries_.Add(count);
     return run;
   }
 
-  void Sort(RunRecord* records, uint64_t count) const {
-    const auto by_bits = [](const RunRecord& a, const RunRecord& b) { return a.bits() < b.bits(); };
-    pdqsort_branchless(records, records + count, by_bits);
-    // Records that agree in all their key bytes are few, or versions of one key; positions have put them in order of
-    // arrival.
+  // Room for `count` records behind each other; kept for the next sort. Null when memory is refused.
+  RunRecord* Scratch(uint64_t count) {
+    const size_t bytes = count * sizeof(RunRecord);
+    if (scratch_.bytes < bytes) {
+      ChunkPool::Release(std::exchange(scratch_, {}));
+      scratch_ = space_.pool->Acquire(bytes, ChunkKind::k_run);
+      scratch_bytes_.Set(scratch_.bytes);
+    }
+    return reinterpret_cast<RunRecord*>(scratch_.data);
+  }
+
+  // Records that agree in all their key bytes are few, or versions of one key; positions have put them in order of
+  // arrival.
+  void OrderEqualRecords(RunRecord* records, uint64_t count) const {
     for (uint64_t begin = 0; begin + 1 < count;) {
       uint64_t end = begin + 1;
       while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
@@ -160,13 +181,13 @@ class OrderedRuns {
     }
   }
 
-  // Merges the last `least` runs of the draft, and those before them while they are less than twice as large.
-  bool MergeTail(Draft* draft, size_t least) {
-    size_t sources = 0;
-    uint64_t total = 0;
+  // Merges the last run of the draft with those before it while they are less than twice as large as all behind them.
+  bool MergeTail(Draft* draft) {
+    size_t sources = 1;
+    uint64_t total = draft->runs[draft->count - 1]->size();
     while (sources < draft->count) {
       const uint64_t size = draft->runs[draft->count - sources - 1]->size();
-      if (sources >= least && size >= 2 * total) break;
+      if (size >= 2 * total) break;
       total += size;
       ++sources;
     }
@@ -186,7 +207,7 @@ class OrderedRuns {
       uint64_t index;
       RunRecord record;  // with the merged run's skip
     };
-    std::array<Source, RunSet::kMaxRuns + kMaxMergeSources> sources;
+    std::array<Source, RunSet::kMaxRuns + 1> sources;
     size_t skip_bytes = runs[0]->skip_bytes();
     for (size_t i = 1; i < count; ++i) skip_bytes = std::min(skip_bytes, runs[i]->skip_bytes());
     const auto load = [&](Source& source) {
@@ -210,7 +231,7 @@ class OrderedRuns {
     };
     RefPtr<SortedRun> merged = SortedRun::Make(&space_, skip_bytes, total);
     if (!merged) return {};
-    LoserTree<RunSet::kMaxRuns + kMaxMergeSources> tree;
+    LoserTree<RunSet::kMaxRuns + 1> tree;
     tree.Build(static_cast<uint32_t>(count), before);
     for (uint64_t i = 0; i < total; ++i) {
       Source& source = sources[tree.winner()];
@@ -232,11 +253,13 @@ class OrderedRuns {
   Cell sorted_entries_;
   Cell merges_;
   Cell merged_entries_;
+  Cell scratch_bytes_;
 
   std::mutex sort_mutex_;        // held while sorting; taken before set_mutex_
   std::string_view common_key_;  // sort_mutex_: a key of the table, and how much of it all sorted keys share
   size_t common_bytes_ = 0;
   bool common_known_ = false;
+  Chunk scratch_;  // sort_mutex_
 
   mutable std::mutex set_mutex_;  // held for a pointer copy
   RefPtr<const RunSet> current_;

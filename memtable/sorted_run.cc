@@ -14,6 +14,22 @@ SortedRun::~SortedRun() {
   std::free(static_cast<void*>(chunks_));
 }
 
+bool SortedRun::AppendAll(const RunRecord* records, uint64_t count) {
+  if (chunk_count_ == 1 && records == chunks_[0]) {
+    size_ = count;
+    return true;
+  }
+  while (count > 0) {
+    if (size_ == room_ && !AddChunk()) return false;
+    const uint64_t piece = std::min(count, room_ - size_);
+    std::copy_n(records, piece, &chunks_[size_ / kChunkRecords][size_ % kChunkRecords]);
+    size_ += piece;
+    records += piece;
+    count -= piece;
+  }
+  return true;
+}
+
 bool SortedRun::AddChunk() {
   const uint64_t wanted = expected_size_ > size_ ? expected_size_ - size_ : 1;
   const size_t bytes = std::min<uint64_t>(wanted, kChunkRecords) * sizeof(RunRecord);

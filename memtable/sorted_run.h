@@ -19,8 +19,8 @@ namespace strongbin {
 struct RunRecord {
   __extension__ using Bits = unsigned __int128;
 
+  uint64_t rest;    // four bytes behind the prefix's, big-endian, above 32 bits of position
   uint64_t prefix;  // eight bytes, big-endian
-  uint64_t rest;    // four more bytes above 32 bits of position
 
   uint32_t position() const { return static_cast<uint32_t>(rest); }
   Bits bits() const { return (Bits{prefix} << 64) | rest; }
@@ -59,8 +59,10 @@ class SortedRun : public RefCounted<SortedRun> {
     ++size_;
     return true;
   }
-  // The records of the only chunk, for sorting in place. Requires size() <= kChunkRecords.
-  RunRecord* MutableRecords() { return chunks_[0]; }
+  // Room for as many records as are expected, at most kChunkRecords, to be filled and then taken over by AppendAll.
+  [[nodiscard]] RunRecord* FirstChunk() { return chunk_count_ > 0 || AddChunk() ? chunks_[0] : nullptr; }
+  // Appends `count` records, which may lie in FirstChunk() already.
+  [[nodiscard]] bool AppendAll(const RunRecord* records, uint64_t count);
 
  private:
   friend class RefCounted<SortedRun>;

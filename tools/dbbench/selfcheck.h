@@ -26,7 +26,8 @@ struct CheckContext {
 // Measures one thing and returns its rows. To add a check, write such a function and name it in one of the lists below.
 using Check = std::vector<CheckRow> (*)(const CheckContext&);
 
-std::span<const Check> HarnessChecks();  // selfcheck_harness.cc: the harness itself
+std::span<const Check> HarnessChecks();    // selfcheck_harness.cc: the harness itself
+std::span<const Check> ComponentChecks();  // selfcheck_component.cc: the bare component
 
 // Runs all checks and prints a table. The exit status: 0 when all bounds hold, 1 otherwise.
 int RunSelfcheck(const Config& config, const std::string& directory);

@@ -1,0 +1,14 @@
+// Sorting of run records by their bits.
+#pragma once
+
+#include <cstdint>
+
+#include "strongbin/memtable/sorted_run.h"
+
+namespace strongbin {
+
+// Sorts `count` records by the bytes they took from the key; records that agree in those by position.
+// Thread safety: any thread. Allocates a few kilobytes at most. Cost: see docs/decisions/sorting.md.
+void SortByBits(RunRecord* records, uint64_t count);
+
+}  // namespace strongbin

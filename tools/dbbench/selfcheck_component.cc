@@ -1,0 +1,302 @@
+// Bounds on the bare component: what a put costs beside a copy of its bytes, what a warm round costs beside a cold one,
+// ordered draining beside a sort through pointers, and the arena's cursor.
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "strongbin/arena/monotonic_arena.h"
+#include "strongbin/memtable/append_only_memtable.h"
+#include "strongbin/tools/dbbench/format.h"
+#include "strongbin/tools/dbbench/measure.h"
+#include "strongbin/tools/dbbench/selfcheck.h"
+
+namespace strongbin::dbbench {
+namespace {
+
+constexpr size_t kKeyBytes = 16;
+constexpr size_t kValueBytes = 128;
+constexpr size_t kBatch = 1000;
+
+// CPU time of this thread: another process that takes the core for a while is not counted, though its traces in the
+// caches are.
+double ThreadNs() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::string Spread(const std::vector<double>& values, const char* unit) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return Significant(Median(values)) + unit + " (" + Significant(*low) + " to " + Significant(*high) + ")";
+}
+
+// Random 16-byte keys behind each other, and values cut out of one random buffer.
+class Entries {
+ public:
+  Entries(size_t count, bool sorted, uint64_t seed) : keys_(count * kKeyBytes), values_(size_t{1} << 20) {
+    std::mt19937_64 random(seed);
+    std::vector<std::array<char, kKeyBytes>> keys(count);
+    for (auto& key : keys) {
+      for (size_t i = 0; i < kKeyBytes; i += 8) {
+        const uint64_t word = random();
+        std::copy_n(reinterpret_cast<const char*>(&word), 8, key.data() + i);
+      }
+    }
+    if (sorted) {
+      std::sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) {
+        return std::string_view(a.data(), kKeyBytes) < std::string_view(b.data(), kKeyBytes);
+      });
+    }
+    for (size_t i = 0; i < count; ++i) std::copy_n(keys[i].data(), kKeyBytes, keys_.data() + i * kKeyBytes);
+    for (char& byte : values_) byte = static_cast<char>(random());
+  }
+  size_t count() const { return keys_.size() / kKeyBytes; }
+  std::string_view key(size_t i) const { return {keys_.data() + i * kKeyBytes, kKeyBytes}; }
+  std::string_view value(size_t i) const {
+    return {values_.data() + i * kValueBytes % (values_.size() - kValueBytes), kValueBytes};
+  }
+
+ private:
+  std::vector<char> keys_;
+  std::vector<char> values_;
+};
+
+bool PutAll(AppendOnlyMemtable* table, const Entries& entries, size_t batch_entries) {
+  std::vector<Write> batch(batch_entries);
+  for (size_t i = 0; i < entries.count();) {
+    const size_t count = std::min(batch_entries, entries.count() - i);
+    for (size_t j = 0; j < count; ++j, ++i) {
+      batch[j] = Write{.key = entries.key(i), .sequence = i + 1, .value = entries.value(i)};
+    }
+    const Status status = count == 1 ? table->Append(batch[0]) : table->AppendBatch({batch.data(), count});
+    if (!status.ok()) return false;
+  }
+  return true;
+}
+
+// Copies the same bytes into chunks of the classes that a table of this size takes, which the pool has warm.
+double CopyNs(ChunkPool* pool, const Entries& entries) {
+  std::vector<Chunk> chunks;
+  const size_t wanted_bytes = entries.count() * (kKeyBytes + kValueBytes);
+  for (size_t held_bytes = 0; held_bytes < wanted_bytes; held_bytes += chunks.back().bytes) {
+    const size_t next_bytes = std::clamp(held_bytes / 8, kMinChunkBytes, kMaxChunkBytes);
+    chunks.push_back(pool->Acquire(ClassBytes(ClassFor(next_bytes)), ChunkKind::k_value));
+  }
+  const double start = ThreadNs();
+  size_t chunk = 0;
+  size_t used = 0;
+  for (size_t i = 0; i < entries.count(); ++i) {
+    if (used + kKeyBytes + kValueBytes > chunks[chunk].bytes) {
+      chunk = (chunk + 1) % chunks.size();
+      used = 0;
+    }
+    char* to = chunks[chunk].data + used;
+    std::copy_n(entries.key(i).data(), kKeyBytes, to);
+    std::copy_n(entries.value(i).data(), kValueBytes, to + kKeyBytes);
+    asm volatile("" : : "r"(to) : "memory");
+    used += kKeyBytes + kValueBytes;
+  }
+  const double ns = ThreadNs() - start;
+  ChunkPool::Release(chunks);
+  return ns;
+}
+
+std::unique_ptr<ChunkPool> NewPool(bool huge_pages) {
+  ChunkPoolOptions options;
+  options.cap_bytes = size_t{256} << 20;
+  options.huge_pages = huge_pages;
+  return std::make_unique<ChunkPool>(options);
+}
+
+// Put with index, warm, beside the copy of the same bytes into the same pool's chunks, alternating.
+std::vector<CheckRow> PutCost(const CheckContext& context) {
+  constexpr size_t kEntries = 400'000;
+  constexpr int kRounds = 9;
+  std::vector<CheckRow> rows;
+  for (const bool sorted : {true, false}) {
+    const Entries entries(kEntries, sorted, context.config.seed);
+    const double bound = sorted ? 1.5 : 2.0;
+    for (const size_t batch_entries : {kBatch, size_t{1}}) {
+      for (const bool huge_pages : {true, false}) {
+        const std::unique_ptr<ChunkPool> pool = NewPool(huge_pages);
+        MemtableOptions options;
+        options.pool = pool.get();
+        AppendOnlyMemtable table(options);
+        bool done = true;
+        std::vector<double> ratios, put_ns, copy_ns;
+        for (int round = 0; round <= kRounds; ++round) {
+          const double copy = CopyNs(pool.get(), entries);
+          const double start = ThreadNs();
+          done &= PutAll(&table, entries, batch_entries);
+          const double put = ThreadNs() - start;
+          done &= table.ResetWarm().ok();
+          if (round == 0) continue;  // cold
+          ratios.push_back(put / copy);
+          put_ns.push_back(put / kEntries);
+          copy_ns.push_back(copy / kEntries);
+        }
+        const double ratio = Median(ratios);
+        rows.push_back({std::string("put with index, ") + (sorted ? "ascending" : "random") +
+                            (batch_entries == 1 ? ", single" : ", batches of " + Grouped(kBatch)) +
+                            (huge_pages ? ", huge pages on" : ", huge pages off"),
+                        "<= " + Significant(bound) + " x copy of 144 bytes",
+                        Spread(ratios, " x") + "; put " + Significant(Median(put_ns)) + " ns, copy " +
+                            Significant(Median(copy_ns)) + " ns",
+                        done && ratio <= bound});
+      }
+    }
+  }
+  return rows;
+}
+
+// The first round on a new pool beside later ones: page faults and fresh chunks, huge pages off.
+std::vector<CheckRow> WarmRounds(const CheckContext& context) {
+  constexpr size_t kEntries = 400'000;
+  constexpr double kBound = 0.05;
+  std::vector<CheckRow> rows;
+  for (const bool sorted : {true, false}) {
+    const Entries entries(kEntries, sorted, context.config.seed);
+    const std::unique_ptr<ChunkPool> pool = NewPool(/*huge_pages=*/false);
+    MemtableOptions options;
+    options.pool = pool.get();
+    AppendOnlyMemtable table(options);
+    uint64_t cold_faults = 0, warm_faults = 0, warm_fresh = 0;
+    double cold_ns = 0;
+    std::vector<double> warm_ns;
+    bool done = true;
+    for (int round = 0; round < 5; ++round) {
+      const uint64_t faults = SampleProcess().minor_faults;
+      const PoolStats before = pool->Stats();
+      const double start = ThreadNs();
+      done &= PutAll(&table, entries, kBatch);
+      const double ns = (ThreadNs() - start) / kEntries;
+      const PoolStats after = pool->Stats();
+      const uint64_t round_faults = SampleProcess().minor_faults - faults;
+      uint64_t fresh = 0;
+      for (size_t kind = 0; kind < kChunkKindCount; ++kind)
+        fresh += after.fresh_chunks[kind] - before.fresh_chunks[kind];
+      done &= table.ResetWarm().ok();
+      if (round == 0) {
+        cold_faults = round_faults;
+        cold_ns = ns;
+      } else {
+        warm_faults = std::max(warm_faults, round_faults);
+        warm_fresh += fresh;
+        warm_ns.push_back(ns);
+      }
+    }
+    const std::string order = sorted ? "ascending" : "random";
+    const double share = static_cast<double>(warm_faults) / static_cast<double>(std::max<uint64_t>(cold_faults, 1));
+    rows.push_back({"page faults of a warm round, " + order + ", huge pages off", "< 5 % of the cold round's",
+                    Grouped(warm_faults) + " beside " + Grouped(cold_faults) + "; put " + Significant(Median(warm_ns)) +
+                        " ns beside " + Significant(cold_ns) + " ns",
+                    done && share < kBound});
+    rows.push_back({"fresh chunks of warm rounds 2 to 5, " + order, "0", Grouped(warm_fresh), done && warm_fresh == 0});
+  }
+  return rows;
+}
+
+// Freeze and full ordered drain beside std::sort of the same keys through pointers.
+std::vector<CheckRow> OrderedDrain(const CheckContext& context) {
+  constexpr size_t kEntries = 1'000'000;
+  constexpr int kRounds = 5;
+  constexpr double kBound = 5;
+  const Entries entries(kEntries, /*sorted=*/false, context.config.seed);
+  const std::unique_ptr<ChunkPool> pool = NewPool(/*huge_pages=*/true);
+  MemtableOptions options;
+  options.pool = pool.get();
+  AppendOnlyMemtable table(options);
+  std::vector<double> ratios, drain_ns, sort_ns;
+  bool same = true;
+  for (int round = 0; round < kRounds; ++round) {
+    same &= PutAll(&table, entries, kBatch);
+    uint64_t drained_sum = 0, sorted_sum = 0;  // depend on the order
+    double start = ThreadNs();
+    table.Freeze();
+    {
+      MemtableIterator it = table.NewIterator({.all_versions = true});
+      uint64_t rank = 0;
+      for (it.SeekToFirst(); it.Valid(); it.Next()) drained_sum += ++rank * static_cast<unsigned char>(it.key()[15]);
+    }
+    const double drain = ThreadNs() - start;
+    std::vector<const char*> pointers(kEntries);
+    for (size_t i = 0; i < kEntries; ++i) pointers[i] = entries.key(i).data();
+    start = ThreadNs();
+    std::sort(pointers.begin(), pointers.end(), [](const char* a, const char* b) {
+      return std::string_view(a, kKeyBytes) < std::string_view(b, kKeyBytes);
+    });
+    uint64_t rank = 0;
+    for (const char* key : pointers) sorted_sum += ++rank * static_cast<unsigned char>(key[15]);
+    const double sort = ThreadNs() - start;
+    same &= drained_sum == sorted_sum && table.ResetWarm().ok();
+    ratios.push_back(sort / drain);
+    drain_ns.push_back(drain / kEntries);
+    sort_ns.push_back(sort / kEntries);
+  }
+  return {{"freeze and ordered drain of 1,000,000 random keys beside std::sort through pointers", ">= 5 times faster",
+           Spread(ratios, " x") + "; " + Significant(Median(drain_ns)) + " ns beside " + Significant(Median(sort_ns)) +
+               " ns a key",
+           same && Median(ratios) >= kBound}};
+}
+
+// Allocation behind few and behind many filled buffers, and room lost in a mixed load.
+std::vector<CheckRow> Cursor(const CheckContext& context) {
+  constexpr std::array<size_t, 3> kBehind = {10, 100, 1000};
+  constexpr size_t kAllocations = 60'000;
+  constexpr int kRounds = 21;
+  const std::unique_ptr<ChunkPool> pool = NewPool(/*huge_pages=*/true);
+  std::array<std::vector<double>, kBehind.size()> times;
+  std::array<uint64_t, kBehind.size()> examined{};
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < kBehind.size(); ++i) {
+      MonotonicArena arena({.pool = pool.get(), .min_buffer_bytes = 16 * kMinChunkBytes});
+      while (arena.buffer_count() < kBehind[i]) static_cast<void>(arena.Allocate(kMinChunkBytes));
+      const uint64_t before = arena.buffers_examined();
+      const double start = ThreadNs();
+      for (size_t n = 0; n < kAllocations; ++n) {
+        char* allocated = arena.Allocate(16);
+        asm volatile("" : : "r"(allocated) : "memory");
+      }
+      times[i].push_back((ThreadNs() - start) / kAllocations);
+      examined[i] = arena.buffers_examined() - before;
+    }
+  }
+  std::vector<CheckRow> rows;
+  std::string counts, medians;
+  for (size_t i = 0; i < kBehind.size(); ++i) {
+    counts += (i ? ", " : "") + Grouped(examined[i]);
+    medians += (i ? ", " : "") + Significant(Median(times[i]));
+  }
+  const auto [fewest, most] = std::minmax_element(examined.begin(), examined.end());
+  rows.push_back({"buffers examined in 60,000 allocations behind 10, 100 and 1,000 buffers",
+                  "differ by no more than the size of the buffers they end in", counts, *most <= *fewest + 32});
+  const double few = Median(times[0]), many = Median(times[2]);
+  rows.push_back({"time of an allocation behind 10, 100 and 1,000 buffers", "within 20 % or 0.5 ns", medians + " ns",
+                  many <= few * 1.2 || many <= few + 0.5});
+
+  std::mt19937_64 random(context.config.seed);
+  MonotonicArena mixed({.pool = pool.get()});
+  for (int n = 0; n < 100'000; ++n) static_cast<void>(mixed.Allocate(8 + random() % 4089));
+  const double lost = static_cast<double>(mixed.abandoned_bytes()) / static_cast<double>(mixed.used_bytes());
+  rows.push_back({"room abandoned in 100,000 allocations of 8 bytes to 4 KiB", "< 1 %", Significant(100 * lost) + " %",
+                  lost < 0.01});
+  return rows;
+}
+
+constexpr std::array<Check, 4> kChecks = {&PutCost, &WarmRounds, &OrderedDrain, &Cursor};
+
+}  // namespace
+
+std::span<const Check> ComponentChecks() { return kChecks; }
+
+}  // namespace strongbin::dbbench
