@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "strongbin/arena/stack_frame.h"
+#include "strongbin/pool/stack_frame.h"
 
 namespace strongbin {
 namespace {
@@ -28,7 +28,9 @@ char* KeyArena::Copy(std::string_view part1, std::string_view part2) {
 }
 
 char* KeyArena::AllocateSlow(size_t bytes, size_t alignment) {
-  return KeepStackFrame(MonotonicArena::AllocateSlow(bytes, alignment));
+  char* result = MonotonicArena::AllocateSlow(bytes, alignment);
+  KeepStackFrame();
+  return result;
 }
 
 }  // namespace strongbin

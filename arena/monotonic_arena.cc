@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kLargestPart = 4;
 // A new buffer is at most this part of what is held.
 constexpr size_t kGrowthPart = 8;
+// No process can have more, so there is no point in trying.
+constexpr size_t kAddressSpaceBytes = size_t{1} << 47;
 
 // What arenas without a pool use: a pool that keeps nothing, so that there is one way to get and give back memory.
 ChunkPool& UnpooledSource() {
@@ -93,6 +95,7 @@ bool MonotonicArena::AddBuffers(size_t count, size_t buffer_bytes) {
 }
 
 bool MonotonicArena::Reserve(size_t total_bytes, size_t largest_bytes) {
+  if (total_bytes > kAddressSpaceBytes) return false;
   largest_bytes = std::min(largest_bytes, total_bytes);
   // Before a piece fails to fit, a buffer has taken at least this much.
   const auto sure_bytes = [&](size_t room) { return room < largest_bytes ? 0 : room - largest_bytes + 1; };
@@ -116,7 +119,7 @@ bool MonotonicArena::Reserve(size_t total_bytes, size_t largest_bytes) {
   }
 
   ChunkList more;
-  // Refuses at once what is beyond all measure, before many chunks have been taken for it.
+  // First, so that what is far too much is refused before many chunks have been taken for it.
   if (!buffers_.ReserveMore(remaining_bytes / kMaxChunkBytes + 1)) return false;
   size_t more_bytes = 0;
   while (remaining_bytes > 0) {

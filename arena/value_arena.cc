@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "strongbin/arena/stack_frame.h"
+#include "strongbin/pool/stack_frame.h"
 
 namespace strongbin {
 namespace {
@@ -24,7 +24,9 @@ char* ValueArena::Copy(std::string_view value) {
 }
 
 char* ValueArena::AllocateSlow(size_t bytes, size_t alignment) {
-  return KeepStackFrame(MonotonicArena::AllocateSlow(bytes, alignment));
+  char* result = MonotonicArena::AllocateSlow(bytes, alignment);
+  KeepStackFrame();
+  return result;
 }
 
 }  // namespace strongbin

@@ -1,6 +1,7 @@
 #include "strongbin/pool/chunk_pool.h"
 
 #include "strongbin/pool/chunk_pool_impl.h"
+#include "strongbin/pool/stack_frame.h"
 
 namespace strongbin {
 namespace {
@@ -32,8 +33,10 @@ ChunkPool& ChunkPool::Default() {
 }
 
 Chunk ChunkPool::Fresh(size_t slot, size_t bytes, ChunkKind kind) {
-  if (const Chunk chunk = impl_->CarveFree(slot, kind)) return chunk;
-  return impl_->MapAndCarve(slot, bytes, kind);
+  Chunk chunk = impl_->CarveFree(slot, kind);
+  if (!chunk) chunk = impl_->MapAndCarve(slot, bytes, kind);
+  KeepStackFrame();
+  return chunk;
 }
 
 Chunk ChunkPool::TakeOrMake(size_t slot, size_t bytes, ChunkKind kind) {
