@@ -30,15 +30,15 @@ class OrderedCursor {
   void SetSources(uint64_t base_count, RefPtr<const RunSet> runs) {
     runs_ = std::move(runs);
     count_ = 0;
-    if (base_count > 0) sources_[count_++] = Source{.run = nullptr, .size = base_count};
+    if (base_count > 0) AddSource(nullptr, base_count);
     for (size_t i = 0; runs_ && i < runs_->count; ++i) {
-      sources_[count_++] = Source{.run = runs_->runs[i].get(), .size = runs_->runs[i]->size()};
+      AddSource(runs_->runs[i].get(), runs_->runs[i]->size());
     }
   }
 
   bool Valid() const { return count_ > 0 && !Head().ended(); }
   const Slot& slot() const { return *Head().slot; }
-  uint64_t position() const { return Head().record.position(); }
+  uint64_t position() const { return PositionAt(Head(), Head().index); }
 
   void SeekToFirst() {
     for (uint32_t i = 0; i < count_; ++i) sources_[i].index = 0;
@@ -65,21 +65,34 @@ class OrderedCursor {
 
  private:
   // Entries whose memory is woken together, when walking on: their cache misses then overlap.
-  static constexpr uint32_t kMaxAhead = 16;
+  // The first sources are by far the largest: most steps are theirs, so they get most of the room.
+  static constexpr uint32_t kLargeBlocks = 2;
+  static constexpr uint64_t kLargeBlock = 64;
+  static constexpr uint64_t kSmallBlock = 16;
 
   struct Source {
-    const SortedRun* run;  // null: the base, where the index is the position
-    uint64_t size;
+    const SortedRun* run = nullptr;  // null: the base, where the index is the position
+    uint64_t size = 0;
     uint64_t index = 0;
-    RunRecord record = {};  // the head's, if not ended
-    const Slot* slot = nullptr;
-    uint64_t ahead_index = 0;  // the next entry to be woken
-    uint32_t ahead_count = 1;  // how many next time: grows as the walk does
+    RunRecord record = {};       // the head's, if not ended; kept only while there is another source to compare with
+    const Slot* slot = nullptr;  // the head's, if not ended
+    // The slots of a block of entries, in the direction of the walk, and the index of the first.
+    uint64_t block_index = 0;
+    uint64_t block_size = 0;
+    const Slot** block = nullptr;
+    uint64_t block_room = 0;
 
     bool ended() const { return index >= size; }
     size_t skip_bytes() const { return run == nullptr ? 0 : run->skip_bytes(); }
   };
 
+  void AddSource(const SortedRun* run, uint64_t size) {
+    const uint32_t i = count_++;
+    const bool is_large = i < kLargeBlocks;
+    const uint64_t first = is_large ? i * kLargeBlock : kLargeBlocks * kLargeBlock + (i - kLargeBlocks) * kSmallBlock;
+    sources_[i] = Source{
+        .run = run, .size = size, .block = blocks_.data() + first, .block_room = is_large ? kLargeBlock : kSmallBlock};
+  }
   const Source& Head() const { return sources_[tree_.winner()]; }
 
   uint64_t PositionAt(const Source& source, uint64_t index) const {
@@ -88,22 +101,31 @@ class OrderedCursor {
 
   void Load(Source& source) const {
     if (source.ended()) return;
-    source.record = source.run == nullptr ? order_.MakeRecord(source.index, 0) : source.run->At(source.index);
-    source.slot = &order_.At(source.record.position());
-  }
-  // Brings entries that the walk will come to into the cache, in blocks: first all slots, then what the slots lead to.
-  void WakeAhead(Source& source) const {
-    // The base lies in the order in which it is walked, which the processor sees by itself.
-    if (source.run == nullptr || source.index != source.ahead_index) return;
-    const uint64_t left = forward_ ? source.size - source.index : source.index + 1;
-    const auto count = static_cast<uint32_t>(std::min<uint64_t>(source.ahead_count, left));
-    std::array<const Slot*, kMaxAhead> slots;
-    for (uint32_t i = 0; i < count; ++i) {
-      slots[i] = &order_.At(source.run->At(forward_ ? source.index + i : source.index - i).position());
+    if (source.run == nullptr) {
+      // The base lies in the order in which it is walked, which the processor sees by itself.
+      source.slot = &order_.At(source.index);
+      if (count_ > 1) source.record = order_.MakeRecord(source.index, 0);
+      return;
     }
-    for (uint32_t i = 0; i < count; ++i) Face::PrefetchBytes(*slots[i]);
-    source.ahead_index = forward_ ? source.index + count : source.index - count;
-    source.ahead_count = std::min(2 * source.ahead_count, kMaxAhead);
+    uint64_t offset = forward_ ? source.index - source.block_index : source.block_index - source.index;
+    if (offset >= source.block_size) {
+      WakeBlock(source);
+      offset = 0;
+    }
+    source.slot = source.block[offset];
+    if (count_ > 1) source.record = source.run->At(source.index);
+  }
+  // Brings the head and entries that the walk will come to into the cache: first all slots, then what they lead to.
+  // Blocks grow as the walk goes on, so that a short one wakes little in vain.
+  void WakeBlock(Source& source) const {
+    const uint64_t left = forward_ ? source.size - source.index : source.index + 1;
+    source.block_index = source.index;
+    source.block_size = std::min({source.block_room, 2 * source.block_size + 1, left});
+    for (uint64_t i = 0; i < source.block_size; ++i) {
+      source.block[i] = &order_.At(source.run->At(forward_ ? source.index + i : source.index - i).position());
+    }
+    if (source.block_size == 1) return;
+    for (uint64_t i = 0; i < source.block_size; ++i) Face::PrefetchBytes(*source.block[i]);
   }
 
   int CompareHeads(const Source& a, const Source& b) const {
@@ -123,8 +145,7 @@ class OrderedCursor {
     forward_ = forward;
     if (count_ == 0) return;
     for (uint32_t i = 0; i < count_; ++i) {
-      sources_[i].ahead_index = forward ? sources_[i].index + 1 : sources_[i].index - 1;
-      sources_[i].ahead_count = 1;
+      sources_[i].block_size = 0;
       Load(sources_[i]);
     }
     tree_.Build(count_, [this](uint32_t a, uint32_t b) { return ComesFirst(a, b); });
@@ -143,7 +164,6 @@ class OrderedCursor {
     }
     Source& head = sources_[tree_.winner()];
     head.index += forward ? uint64_t{1} : ~uint64_t{0};
-    if (!head.ended()) WakeAhead(head);
     Load(head);
     tree_.Replay([this](uint32_t a, uint32_t b) { return ComesFirst(a, b); });
   }
@@ -165,6 +185,7 @@ class OrderedCursor {
   const KeyOrder<Face> order_;
   RefPtr<const RunSet> runs_;
   std::array<Source, RunSet::kMaxRuns + 1> sources_;
+  std::array<const Slot*, kLargeBlocks * kLargeBlock + (RunSet::kMaxRuns + 1 - kLargeBlocks) * kSmallBlock> blocks_;
   uint32_t count_ = 0;
   LoserTree<RunSet::kMaxRuns + 1> tree_;
   bool forward_ = true;
