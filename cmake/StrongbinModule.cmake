@@ -56,12 +56,15 @@ function(strongbin_test)
   gtest_discover_tests(${target} TEST_PREFIX "${arg_NAME}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()
 
-# strongbin_python_test(NAME tools/check_includes_test): tests/tools/check_includes_test.py as one test; exit status 77 is
-# "skipped".
+# strongbin_python_test(NAME tools/check_includes_test [ARGS ...] [ONLY_IF STRONGBIN_TOOLS]):
+# tests/tools/check_includes_test.py as one test, where the option after ONLY_IF is on; exit status 77 is "skipped".
 function(strongbin_python_test)
-  cmake_parse_arguments(arg "" "NAME" "" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME;ONLY_IF" "ARGS" ${ARGN})
   set_property(GLOBAL APPEND PROPERTY STRONGBIN_LISTED_TESTS "${arg_NAME}.py")
-  add_test(NAME ${arg_NAME} COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/${arg_NAME}.py")
+  if(arg_ONLY_IF AND NOT ${arg_ONLY_IF})
+    return()
+  endif()
+  add_test(NAME ${arg_NAME} COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/${arg_NAME}.py" ${arg_ARGS})
   set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
 

@@ -1,0 +1,18 @@
+# Writes the commit of the tree at build time into HEADER, only when it has changed.
+execute_process(COMMAND git -C "${SOURCE_DIR}" rev-parse --short=12 HEAD OUTPUT_VARIABLE commit
+  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+if(failed)
+  set(commit "unknown: built outside a git tree")
+else()
+  execute_process(COMMAND git -C "${SOURCE_DIR}" status --porcelain --untracked-files=no OUTPUT_VARIABLE changes ERROR_QUIET)
+  if(NOT changes STREQUAL "")
+    string(APPEND commit " with local changes")
+  endif()
+endif()
+set(text "#pragma once\n#define DBBENCH_COMMIT \"${commit}\"\n")
+if(EXISTS "${HEADER}")
+  file(READ "${HEADER}" before)
+endif()
+if(NOT before STREQUAL text)
+  file(WRITE "${HEADER}" "${text}")
+endif()

@@ -1,0 +1,25 @@
+// What the operating system knows of this process, and the clock.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace strongbin::dbbench {
+
+inline uint64_t NowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Returns no earlier than `when_ns`. Sleeps while that is far off and spins over the rest, so that it is late by
+// little.
+void WaitUntilNs(uint64_t when_ns);
+
+struct ProcessSample {
+  uint64_t minor_faults = 0;
+  uint64_t resident_bytes = 0;
+};
+ProcessSample SampleProcess();
+
+}  // namespace strongbin::dbbench

@@ -1,0 +1,34 @@
+// `dbbench selfcheck`: bounds on time and memory, and on the harness itself.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "strongbin/tools/dbbench/config.h"
+
+namespace strongbin::dbbench {
+
+// One bound and how it was met.
+struct CheckRow {
+  std::string name;
+  std::string bound;  // empty: a number to know, without a bound
+  std::string measured;
+  bool pass = true;
+};
+
+struct CheckContext {
+  const Config& config;          // of the command line
+  const std::string& directory;  // for RocksDB's files
+};
+
+// Measures one thing and returns its rows. To add a check, write such a function and name it in one of the lists below.
+using Check = std::vector<CheckRow> (*)(const CheckContext&);
+
+std::span<const Check> HarnessChecks();  // selfcheck_harness.cc: the harness itself
+
+// Runs all checks and prints a table. The exit status: 0 when all bounds hold, 1 otherwise.
+int RunSelfcheck(const Config& config, const std::string& directory);
+
+}  // namespace strongbin::dbbench
