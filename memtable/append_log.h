@@ -62,8 +62,19 @@ class AppendLog {
   uint64_t writer_size() const { return size_.load(std::memory_order_relaxed); }
 
   size_t reserved_bytes() const { return chunks_.reserved_bytes(); }
-  // Bytes that the next segment will take.
-  size_t next_segment_bytes() const { return SegmentBytes(segment_count_); }
+  // What EnsureRoom(count) will take from the pool. Writer only.
+  uint64_t GrowthBytes(uint64_t count) const {
+    uint64_t bytes = 0;
+    uint64_t segment = segment_count_;
+    for (uint64_t room = room_; room < size_.load(std::memory_order_relaxed) + count; ++segment) {
+      if (segment >= kInlineSegments && LocatePage(segment).offset == 0) {
+        bytes += LocatePage(segment).segments * sizeof(std::atomic<Slot*>);
+      }
+      bytes += SegmentBytes(segment);
+      room += SegmentBytes(segment) / sizeof(Slot);
+    }
+    return bytes;
+  }
 
   void Drop() { chunks_.Drop(); }  // for the end only: the log may not be used afterwards
 
