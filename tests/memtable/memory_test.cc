@@ -10,9 +10,11 @@
 #include "strongbin/tests/memtable/fixtures.h"
 #include "strongbin/tests/memtable/test_keys.h"
 
-// AddressSanitizer's malloc is to answer null to what no system has, as every other malloc does.
+// The sanitizers' malloc is to answer null to what no system has, as every other malloc does.
 extern "C" const char* __asan_default_options();  // NOLINT(bugprone-reserved-identifier)
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __tsan_default_options();  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace strongbin {
 namespace {
