@@ -62,8 +62,19 @@ class AppendLog {
   uint64_t writer_size() const { return size_.load(std::memory_order_relaxed); }
 
   size_t reserved_bytes() const { return chunks_.reserved_bytes(); }
-  // Bytes that the next segment will take.
-  size_t next_segment_bytes() const { return SegmentBytes(segment_count_); }
+  // What EnsureRoom(count) will take from the pool. Writer only.
+  uint64_t GrowthBytes(uint64_t count) const {
+    uint64_t bytes = 0;
+    uint64_t segment = segment_count_;
+    for (uint64_t room = room_; room < size_.load(std::memory_order_relaxed) + count; ++segment) {
+      if (segment >= kInlineSegments && LocatePage(segment).offset == 0) {
+        bytes += LocatePage(segment).segments * sizeof(std::atomic<Slot*>);
+      }
+      bytes += SegmentBytes(segment);
+      room += SegmentBytes(segment) / sizeof(Slot);
+    }
+    return bytes;
+  }
 
   void Drop() { chunks_.Drop(); }  // for the end only: the log may not be used afterwards
 
@@ -162,12 +173,14 @@ class AppendLog {
   ChunkOwner chunks_;
 };
 
-// The slots of a log one by one, from slot 0 on, without finding the segment each time.
+// The slots of a log one by one, without finding the segment each time.
 //
 // A plain value: a copy is a place to come back to. Slots that it walks over must have room in the log.
 template <class Slot>
 class LogWalk {
  public:
+  explicit LogWalk(uint64_t first = 0) : number_(first) {}
+
   Slot* Next(const AppendLog<Slot>& log) {
     if (left_ == 0) [[unlikely]] {
       slot_ = log.At(number_);
@@ -179,7 +192,7 @@ class LogWalk {
   }
 
  private:
-  uint64_t number_ = 0;
+  uint64_t number_;
   uint64_t left_ = 0;
   Slot* slot_ = nullptr;
 };

@@ -28,15 +28,28 @@ bool IsValid(const Write& write) {
          (static_cast<uint8_t>(write.kind) & EntryFace::kDeadBit) == 0;
 }
 
-// What a batch will put into the arenas. Sums of sizes below 2^32 do not overflow 64 bits.
-Capacity SizeOf(std::span<const Write> writes) {
-  Capacity size{.entries = writes.size()};
+WriteNeed NeedOf(std::span<const Write> writes) {
+  constexpr size_t kFarBytes = sizeof(ByteRef::Far) + alignof(ByteRef::Far);
+  WriteNeed need{.entry_count = writes.size()};
+  const auto add = [](ArenaNeed* arena, size_t bytes, bool is_copied) {
+    if (is_copied && bytes > 0) arena->Add(bytes);
+    if (!ByteRef::Fits(nullptr, bytes)) arena->Add(kFarBytes);
+  };
   for (const Write& write : writes) {
     const size_t key_bytes = write.key.size() + write.key_suffix.size();
-    if (key_bytes > kInlineKeyBytes) size.key_bytes += key_bytes;
-    if (write.value_mode == ValueMode::kCopy) size.value_bytes += write.value.size();
+    add(&need.keys, key_bytes, key_bytes > kInlineKeyBytes);
+    add(&need.values, write.value.size(), write.value_mode == ValueMode::kCopy);
   }
-  return size;
+  return need;
+}
+
+// Room is reserved in buffers of at least this.
+WriteNeed NeedOf(const Capacity& capacity) {
+  constexpr uint64_t kReservedBufferBytes = uint64_t{16} << 10;
+  const auto arena_need = [](uint64_t bytes) {
+    return bytes == 0 ? ArenaNeed{} : ArenaNeed{2, bytes, bytes, kReservedBufferBytes};
+  };
+  return {capacity.entries, arena_need(capacity.key_bytes), arena_need(capacity.value_bytes)};
 }
 
 Capacity Largest(const Capacity& a, const Capacity& b) {
@@ -67,7 +80,7 @@ class AppendOnlyMemtable::Impl {
     const std::lock_guard<WriterLock> lock(lock_);
     TableState* state = nullptr;
     if (const Status status = Writable(&state); !status.ok()) return status;
-    if (options_.hard_budget_bytes > 0 && state->WouldPass(options_.hard_budget_bytes, SizeOf(writes))) {
+    if (options_.hard_budget_bytes > 0 && state->WouldPass(options_.hard_budget_bytes, NeedOf(writes))) {
       return Status::Code::kOverBudget;
     }
     return state->Append(writes, trusted_sorted);
@@ -147,9 +160,9 @@ Status AppendOnlyMemtable::Impl::AppendFilled(const Write& write, size_t value_b
     TableState* state = nullptr;
     if (const Status status = Writable(&state); !status.ok()) return status;
     if (pin.get() != state) return Status::Code::kOutOfMemory;  // no memory for a pin
-    Capacity size = SizeOf({&filled, 1});
-    size.value_bytes = value_bytes;
-    if (options_.hard_budget_bytes > 0 && state->WouldPass(options_.hard_budget_bytes, size)) {
+    WriteNeed need = NeedOf({&filled, 1});
+    need.values.Add(value_bytes);
+    if (options_.hard_budget_bytes > 0 && state->WouldPass(options_.hard_budget_bytes, need)) {
       return Status::Code::kOverBudget;
     }
     room = state->AllocateValue(value_bytes);
@@ -164,7 +177,7 @@ Status AppendOnlyMemtable::Impl::Reserve(const Capacity& capacity) {
   const std::lock_guard<WriterLock> lock(lock_);
   TableState* state = nullptr;
   if (const Status status = Writable(&state); !status.ok()) return status;
-  if (options_.hard_budget_bytes > 0 && state->WouldPass(options_.hard_budget_bytes, capacity)) {
+  if (options_.hard_budget_bytes > 0 && state->WouldPass(options_.hard_budget_bytes, NeedOf(capacity))) {
     return Status::Code::kOverBudget;
   }
   return state->Reserve(capacity);

@@ -26,8 +26,8 @@ struct MemtableOptions {
   size_t hard_budget_bytes = 0;
   // What each generation is expected to hold at least; ResetHard goes back to it.
   Capacity base_capacity = {};
-  // false: the caller sees to it that at most one thread writes, resets or freezes at a time; saves a locked
-  // instruction a write.
+  // false: the caller sees to it that at most one thread writes, resets, freezes, trims or asks for Stats or
+  // expected_capacity at a time; saves a locked instruction a write.
   bool concurrent_writers = true;
   // Keep a checksum with every entry and verify it on each read.
   bool checksum_entries = false;

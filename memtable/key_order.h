@@ -39,6 +39,7 @@ class KeyOrder {
 
   explicit KeyOrder(const AppendLog<Slot>& log) : log_(&log) {}
 
+  const AppendLog<Slot>& log() const { return *log_; }
   const Slot& At(uint64_t position) const { return *log_->At(position); }
 
   int Compare(const Slot& a, const Slot& b) const {
@@ -58,7 +59,9 @@ class KeyOrder {
 
   // The record of an entry whose key begins with the `skip_bytes` that its run leaves out.
   RunRecord MakeRecord(uint64_t position, size_t skip_bytes) const {
-    const Slot& slot = At(position);
+    return MakeRecord(At(position), position, skip_bytes);
+  }
+  static RunRecord MakeRecord(const Slot& slot, uint64_t position, size_t skip_bytes) {
     if (skip_bytes == 0) {
       const std::string_view key = Face::Key(slot);
       return {.rest = RestOf(key, sizeof(uint64_t)) | position, .prefix = Face::Prefix(slot)};

@@ -78,6 +78,11 @@ class LookupIndex {
   // What the first segments have outgrown, and what the directories' arena has left behind.
   size_t abandoned_bytes() const { return outgrown_bytes_.Load() + directories_.abandoned_bytes(); }
   uint64_t buffers_examined() const { return directories_.buffers_examined(); }
+  // What the segments that an expectation has promised may still take.
+  uint64_t expected_segment_bytes() const {
+    constexpr uint64_t kBytesOfKey = 2 * sizeof(Slot) * 16 / kMaxFillSixteenths;
+    return expected_keys_ * kBytesOfKey + kMaxLines * sizeof(Line);
+  }
   void Drop() {
     segments_.Drop();
     directories_.Drop();

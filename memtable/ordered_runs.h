@@ -142,9 +142,11 @@ class OrderedRuns {
     if (records == nullptr) return {};
     uint64_t count = 0;
     bool ascends = true;
+    LogWalk<typename Face::Slot> walk(from);
     for (uint64_t position = from; position < end; ++position) {
-      if (Face::IsDead(order_.At(position))) continue;
-      records[count] = order_.MakeRecord(position, skip_bytes);
+      const auto& slot = *walk.Next(order_.log());
+      if (Face::IsDead(slot)) continue;
+      records[count] = order_.MakeRecord(slot, position, skip_bytes);
       ascends &= count == 0 || records[count - 1].bits() < records[count].bits();
       ++count;
     }

@@ -16,22 +16,18 @@ namespace {
 // The first buffer of an arena that is expected to hold `expected_bytes`: a sixty-fourth, so that a table that then
 // stays nearly empty wastes little.
 size_t FirstBufferBytes(uint64_t expected_bytes) {
-  return std::clamp<uint64_t>(expected_bytes / 64, kMinChunkBytes, kMaxChunkBytes);
-}
-
-// What a bump allocator with these numbers may take from the pool to serve `wanted_bytes`.
-size_t GrowthFor(uint64_t wanted_bytes, size_t reserved_bytes, size_t used_bytes, size_t abandoned_bytes) {
-  const size_t free_bytes = reserved_bytes - used_bytes - abandoned_bytes;
-  if (wanted_bytes == 0 || wanted_bytes <= free_bytes) return 0;
-  return wanted_bytes + std::clamp(reserved_bytes / 8, kMinChunkBytes, kMaxChunkBytes);
+  const uint64_t bytes = std::clamp<uint64_t>(expected_bytes / 64, kMinChunkBytes, kMaxChunkBytes);
+  return ClassBytes(ClassFor(bytes));
 }
 
 }  // namespace
 
 TableState::TableState(ChunkPool* pool, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys)
     : with_checksums_(with_checksums),
-      keys_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(base_capacity.key_bytes)}),
-      values_({.pool = pool, .min_buffer_bytes = FirstBufferBytes(base_capacity.value_bytes)}),
+      first_key_buffer_bytes_(FirstBufferBytes(base_capacity.key_bytes)),
+      first_value_buffer_bytes_(FirstBufferBytes(base_capacity.value_bytes)),
+      keys_({.pool = pool, .min_buffer_bytes = first_key_buffer_bytes_}),
+      values_({.pool = pool, .min_buffer_bytes = first_value_buffer_bytes_}),
       log_(pool, ChunkKind::k_log),
       checksums_(pool, ChunkKind::k_log),
       index_(pool, log_, expected_keys),
@@ -53,21 +49,6 @@ Status TableState::Reserve(const Capacity& capacity) {
   const bool done = EnsureRoom(capacity.entries) && keys_.Reserve(capacity.key_bytes, kLargestPiece) &&
                     values_.Reserve(capacity.value_bytes, kLargestPiece);
   return done ? Status::Code::kOk : Status::Code::kOutOfMemory;
-}
-
-bool TableState::WouldPass(uint64_t budget_bytes, const Capacity& writes) const {
-  uint64_t usage = reserved_bytes();
-  if (log_.room() - log_.writer_size() < writes.entries)
-    usage += writes.entries * sizeof(Entry) + log_.next_segment_bytes();
-  usage += GrowthFor(writes.key_bytes, keys_.reserved_bytes(), keys_.used_bytes(), keys_.abandoned_bytes());
-  usage += GrowthFor(writes.value_bytes, values_.reserved_bytes(), values_.used_bytes(), values_.abandoned_bytes());
-  if (!ascending_) {
-    // Two slots an entry, and at most one larger copy of a segment or a split.
-    constexpr uint64_t kMaxSegmentBytes = uint64_t{34} << 10;
-    const uint64_t wanted = writes.entries * 16 + std::min<uint64_t>(kMaxSegmentBytes, 2 * index_.reserved_bytes());
-    usage += GrowthFor(wanted, index_.reserved_bytes(), index_.used_bytes(), index_.abandoned_bytes());
-  }
-  return usage > budget_bytes;
 }
 
 bool TableState::ChecksumMatches(uint64_t position, const Entry& entry) const {

@@ -19,9 +19,34 @@
 #include "strongbin/memtable/read_pin.h"
 #include "strongbin/memtable/types.h"
 #include "strongbin/pool/chunk_pool.h"
+#include "strongbin/pool/size_class.h"
 #include "strongbin/stats/metrics.h"
 
 namespace strongbin {
+
+// What writes ask of one arena.
+struct ArenaNeed {
+  uint64_t piece_count = 0;
+  uint64_t bytes = 0;
+  uint64_t bytes_alone = 0;  // the same, if each piece that might get a chunk of its own does
+  uint64_t largest_bytes = 0;
+
+  void Add(uint64_t piece_bytes) {
+    ++piece_count;
+    bytes += piece_bytes;
+    // Smaller ones share any buffer; larger ones than the largest class have exactly their size.
+    const bool has_class = piece_bytes > kMinChunkBytes / 4 && piece_bytes <= kMaxChunkBytes;
+    bytes_alone += has_class ? ClassBytes(ClassFor(piece_bytes)) : piece_bytes;
+    largest_bytes = std::max(largest_bytes, piece_bytes);
+  }
+};
+
+// What writes ask of a table.
+struct WriteNeed {
+  uint64_t entry_count = 0;
+  ArenaNeed keys = {};
+  ArenaNeed values = {};
+};
 
 // One generation: entries from the first append to the reset. Replaced as a whole, so that a pin needs to name one
 // object only.
@@ -42,7 +67,7 @@ class TableState final : public Pinnable {
   char* AllocateValue(size_t bytes) { return values_.Allocate(bytes); }
   Status Reserve(const Capacity& capacity);
   // Whether writes of this size might bring the memory usage above `budget_bytes`.
-  bool WouldPass(uint64_t budget_bytes, const Capacity& writes) const;
+  bool WouldPass(uint64_t budget_bytes, const WriteNeed& need) const;
   // Indexes what was let wait for it; otherwise the next appends do. False when memory is refused, which harms nothing.
   bool IndexPending();
   void MakeCold() { cold_ = true; }
@@ -90,6 +115,7 @@ class TableState final : public Pinnable {
   [[nodiscard]] bool BuildEntry(const Write& write, Entry* slot, uint64_t position);
   template <class Arena>
   [[nodiscard]] static bool Refer(Arena* arena, const char* data, size_t size, ByteRef* ref);
+  uint64_t IndexGrowth(uint64_t entry_count) const;
   Status AppendOne(const Write& write);
   Status AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done);
   Status AppendIndexed(std::span<const Write> writes);
@@ -107,6 +133,8 @@ class TableState final : public Pinnable {
 
   const uint64_t hash_seed_ = ProcessHashSeed();
   const bool with_checksums_;
+  const size_t first_key_buffer_bytes_;
+  const size_t first_value_buffer_bytes_;
   bool cold_ = false;
 
   KeyArena keys_;

@@ -66,7 +66,7 @@ class LookupIndexTest : public testing::Test {
 
   ChunkPool pool_;
   AppendLog<Entry> log_{&pool_, ChunkKind::k_log};
-  Index index_{&pool_, log_};
+  Index index_{&pool_, log_, 0};
 };
 
 TEST_F(LookupIndexTest, EmptyIndexHoldsNoChunkAndFindsNothing) {
@@ -145,7 +145,7 @@ TEST(LookupIndexMemoryTest, RefusedMemoryLeavesAllThatWasFindable) {
   ChunkPool pool(UnpooledFrom(&source));
   ChunkPool log_pool;
   AppendLog<Entry> log(&log_pool, ChunkKind::k_log);
-  Index index(&pool, log);
+  Index index(&pool, log, 0);
   Random random(9);
   uint64_t refusals = 0;
   const auto key_of = [](const uint64_t& number) {

@@ -1,4 +1,5 @@
 // Random histories of a table against a std::map of (key, sequence).
+#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <memory>

@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <string_view>
+
+#include "strongbin/tests/test_scale.h"
 
 namespace strongbin {
 
@@ -17,17 +18,10 @@ inline uint64_t Below(Random* random, uint64_t bound) { return (*random)() % bou
 inline bool OneIn(Random* random, uint64_t chance) { return Below(random, chance) == 0; }
 
 // STRONGBIN_TEST_SCALE=wide runs more seeds and longer histories.
-inline bool WideTests() {
-  const char* scale = std::getenv("STRONGBIN_TEST_SCALE");
-  return scale != nullptr && std::string_view(scale) == "wide";
-}
+inline bool WideTests() { return TestScale(0, 1) != 0; }
 
 // Sanitizers make everything several times slower; what a test must still cross is said where the number is used.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
+inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
 constexpr uint64_t Scaled(uint64_t full, uint64_t sanitized) { return kSanitized ? sanitized : full; }
 
 // `number` in big-endian decimal order, `bytes` long (at least 8).
