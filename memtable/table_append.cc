@@ -77,6 +77,15 @@ bool TableState::Refer(Arena* arena, const char* data, size_t size, ByteRef* ref
   return true;
 }
 
+// Negative if `entry` comes behind `previous`, or there is none; zero if it is the same key and sequence.
+inline int TableState::StepFrom(const Entry* previous, const Entry& entry) const {
+  if (previous == nullptr) return -1;
+  const uint64_t prefix = EntryFace::Prefix(entry), previous_prefix = EntryFace::Prefix(*previous);
+  if (previous_prefix != prefix) [[likely]]
+    return previous_prefix < prefix ? -1 : 1;
+  return KeyOrder<EntryFace>(log_).Compare(*previous, entry);
+}
+
 Status TableState::Append(std::span<const Write> writes, bool trusted_sorted) {
   if (writes.empty()) return Status::Code::kOk;
   if (writes.size() > AppendLog<Entry>::kMaxSlots - log_.writer_size()) return Status::Code::kTooManyEntries;
@@ -177,15 +186,6 @@ Status TableState::AppendIndexed(std::span<const Write> writes) {
   indexed_count_.store(first + writes.size(), std::memory_order_release);
   Publish(writes.size(), walk);
   return Status::Code::kOk;
-}
-
-// Negative if `entry` comes behind `previous`, or there is none; zero if it is the same key and sequence.
-int TableState::StepFrom(const Entry* previous, const Entry& entry) const {
-  if (previous == nullptr) return -1;
-  const uint64_t prefix = EntryFace::Prefix(entry), previous_prefix = EntryFace::Prefix(*previous);
-  if (previous_prefix != prefix) [[likely]]
-    return previous_prefix < prefix ? -1 : 1;
-  return KeyOrder<EntryFace>(log_).Compare(*previous, entry);
 }
 
 void TableState::ExtendBase(const Entry* last, uint64_t count, Sequence max_sequence, const LogWalk<Entry>& walk) {
