@@ -98,10 +98,11 @@ class VersionLists {
 
   std::optional<uint32_t> FindOlder(Handle head, Sequence snapshot) const {
     uint32_t links = head + kHeadLinks;
+    // The node that ended the lowest level's search, not a second look at its link: a newer one may be there by now.
+    uint32_t node = 0;
     for (uint32_t level = Word(head); level-- > 0;) {
-      for (uint32_t next; (next = Next(links, level)) != 0 && SequenceAt(next) > snapshot;) links = next + kNodeLinks;
+      while ((node = Next(links, level)) != 0 && SequenceAt(node) > snapshot) links = node + kNodeLinks;
     }
-    uint32_t node = Next(links, 0);
     while (node != 0 && IsDead(node)) node = Next(node + kNodeLinks, 0);
     return node == 0 ? std::nullopt : std::optional<uint32_t>(Word(node));
   }
