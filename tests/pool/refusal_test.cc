@@ -108,7 +108,7 @@ class RefusalAtTest : public testing::TestWithParam<bool> {};
 
 TEST_P(RefusalAtTest, TheNthRequestFailsAndEverythingStaysSound) {
   const bool carves = GetParam();
-  const uint64_t stride = Rounds(3, 1);
+  const uint64_t stride = TestScale(3, 1);
   uint64_t reached = 0;
   for (uint64_t fail_at = 1; fail_at <= 200 && !HasFailure(); fail_at += stride) {
     SCOPED_TRACE(fail_at);
