@@ -12,8 +12,9 @@
 namespace strongbin {
 namespace {
 
-// One sort puts stretches of this many entries in order; tests that are to merge stretches must append more at once.
-constexpr uint64_t kStretch = 65'536;
+// Up to this many entries are sorted in their run's own chunk, more in a scratch, and more than 4 Mi in several
+// stretches.
+constexpr uint64_t kChunkEntries = 65'536;
 
 class LargeTableTest : public testing::Test {
  protected:
@@ -63,19 +64,22 @@ class LargeTableTest : public testing::Test {
   std::vector<std::string> keys_;
 };
 
-TEST_F(LargeTableTest, StretchesSortedAtOnceAreMerged) {
-  PutAll(Scrambled("", 0, 2 * kStretch + 1000));
+TEST_F(LargeTableTest, LongTailIsSortedAtOnce) {
+  PutAll(Scrambled("", 0, 2 * kChunkEntries + 1000));
   ExpectAll();
   const TableStats stats = table_.Stats();
   EXPECT_EQ(stats.runs, 1u);
   EXPECT_EQ(stats.sorts, 1u);
-  EXPECT_EQ(stats.merges, 1u);
   EXPECT_EQ(stats.sorted_entries, stats.entries);
+  EXPECT_EQ(table_.MemoryUsage() + stats.sort_scratch_bytes, LentBytes(pool_));
 }
 
-TEST_F(LargeTableTest, MoreStretchesThanOneMergeJoins) {
+TEST_F(LargeTableTest, TailOfMoreThanOneStretchIsWhole) {
   if (!WideTests()) GTEST_SKIP() << "4.3 million entries; STRONGBIN_TEST_SCALE=wide";
-  PutAll(Scrambled("", 0, 66 * kStretch));
+  PutAll(Scrambled("", 0, 66 * kChunkEntries));
+  ExpectAll();
+  EXPECT_EQ(table_.Stats().runs, 2u);
+  PutAll(Scrambled("", 66 * kChunkEntries, 40 * kChunkEntries));
   ExpectAll();
   EXPECT_EQ(table_.Stats().runs, 1u);
 }
