@@ -87,6 +87,11 @@ class AppendOnlyMemtable::Impl {
   // The current generation; null once released, or when there was no memory for it.
   TableState* State() const { return static_cast<TableState*>(current_.Load()); }
 
+  // Why State() is null.
+  Status WhyNoState() const {
+    return closed_.load(std::memory_order_relaxed) ? Status::Code::kClosed : Status::Code::kOutOfMemory;
+  }
+
   Status Append(std::span<const Write> writes, bool trusted_sorted) {
     if (!AreValid(writes)) return Status::Code::kInvalidArgument;
     const std::lock_guard<WriterLock> lock(lock_);
@@ -136,13 +141,18 @@ class AppendOnlyMemtable::Impl {
   ReadPin Pin() const { return current_.Pin(); }
 
  private:
+  // Null when there is no memory for it.
   TableState* NewState() {
-    return new (std::nothrow) TableState(&pool_, options_.checksum_entries, options_.base_capacity, expected_keys_);
+    auto* state =
+        new (std::nothrow) TableState(&pool_, options_.checksum_entries, options_.base_capacity, expected_keys_);
+    if (state == nullptr || state->IsWhole(options_.checksum_entries)) return state;
+    DestroyUnpinned(state);
+    return nullptr;
   }
   // Under lock_: the generation that writes go to.
   Status Writable(TableState** state) {
     *state = State();
-    if (*state == nullptr) return closed_ ? Status::Code::kClosed : Status::Code::kOutOfMemory;
+    if (*state == nullptr) return WhyNoState();
     return frozen_.load(std::memory_order_relaxed) ? Status::Code::kFrozen : Status::Code::kOk;
   }
   Status TryReplace(ResetKindLabel kind, TableState** previous);
@@ -150,10 +160,10 @@ class AppendOnlyMemtable::Impl {
   const MemtableOptions options_;
   ChunkPool& pool_;
   mutable WriterLock lock_;
-  Capacity expected_;       // lock_
-  uint64_t expected_keys_;  // lock_: of the entries expected, those that an index will have to hold
-  TableStats past_;         // lock_: counters of earlier generations
-  bool closed_ = false;     // lock_
+  Capacity expected_;                // lock_
+  uint64_t expected_keys_;           // lock_: of the entries expected, those that an index will have to hold
+  TableStats past_;                  // lock_: counters of earlier generations
+  std::atomic<bool> closed_{false};  // changed under lock_; relaxed: it only says why there is no generation
   std::atomic<bool> frozen_{false};
   PinnedPointer current_;
 };
@@ -198,7 +208,7 @@ Status AppendOnlyMemtable::Impl::Reserve(const Capacity& capacity) {
 Status AppendOnlyMemtable::Impl::TryReplace(ResetKindLabel kind, TableState** previous) {
   const bool ends = kind == ResetKindLabel::k_release_warm || kind == ResetKindLabel::k_release_cold;
   const std::lock_guard<WriterLock> lock(lock_);
-  if (closed_) return Status::Code::kClosed;
+  if (closed_.load(std::memory_order_relaxed)) return Status::Code::kClosed;
   TableState* const old = State();
   const Capacity held = old == nullptr ? Capacity{} : old->held();
   const Capacity halved{expected_.entries / 2, expected_.key_bytes / 2, expected_.value_bytes / 2};
@@ -224,7 +234,6 @@ Status AppendOnlyMemtable::Impl::TryReplace(ResetKindLabel kind, TableState** pr
     if (next != nullptr) DestroyUnpinned(next);
     expected_ = before;
     expected_keys_ = keys_before;
-    past_.busy_resets += 1;
     return Status::Code::kBusy;
   }
   if (old == nullptr) current_.TryReplace(next);
@@ -240,7 +249,7 @@ Status AppendOnlyMemtable::Impl::TryReplace(ResetKindLabel kind, TableState** pr
     past_.merged_entries = total.merged_entries;
   }
   past_.resets[static_cast<size_t>(kind)] += 1;
-  closed_ = ends;
+  closed_.store(ends, std::memory_order_relaxed);
   // Release: a writer that sees the table writable again sees the new generation.
   frozen_.store(false, std::memory_order_release);
   *previous = old;
@@ -252,7 +261,12 @@ Status AppendOnlyMemtable::Impl::Replace(ResetKindLabel kind, WhenBusy when_busy
   for (;;) {
     const Status status = TryReplace(kind, &previous);
     if (status.ok()) break;
-    if (status != Status::Code::kBusy || when_busy == WhenBusy::kReturn) return status;
+    if (status != Status::Code::kBusy) return status;
+    if (when_busy == WhenBusy::kReturn) {
+      const std::lock_guard<WriterLock> lock(lock_);
+      past_.busy_resets += 1;
+      return status;
+    }
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   if (previous == nullptr) return Status::Code::kOk;
@@ -302,7 +316,7 @@ bool AppendOnlyMemtable::frozen() const { return impl_->frozen(); }
 
 LookupResult AppendOnlyMemtable::Get(std::string_view key, Sequence snapshot) const {
   const TableState* state = impl_->State();
-  if (state == nullptr) return {.status = Status::Code::kClosed};
+  if (state == nullptr) return {.status = impl_->WhyNoState()};
   if (!IsBlob(key)) return {.status = Status::Code::kInvalidArgument};
   const std::optional<uint32_t> position = state->FindPosition(key, snapshot);
   if (!position) return {};
@@ -312,8 +326,8 @@ LookupResult AppendOnlyMemtable::Get(std::string_view key, Sequence snapshot) co
 }
 
 MemtableIterator AppendOnlyMemtable::NewIterator(const ReadOptions& options) const {
-  return MemtableIterator(
-      std::unique_ptr<MemtableIterator::Impl>(new (std::nothrow) MemtableIterator::Impl(impl_->Pin(), options)));
+  return MemtableIterator(std::unique_ptr<MemtableIterator::Impl>(
+      new (std::nothrow) MemtableIterator::Impl(impl_->Pin(), impl_->WhyNoState(), options)));
 }
 
 ReadPin AppendOnlyMemtable::Pin() const { return impl_->Pin(); }

@@ -50,9 +50,9 @@ struct MemtableOptions {
 //   - construction and destruction: one thread, nothing else in progress but open pins and iterators on other threads.
 // Lifetime: views stay valid until the reset or end of the table. Reset and release answer kBusy while a pin or an
 // iterator is open. The destructor does not wait: what a pin or iterator still reads is freed by the last of them. When
-// full or wrong: a Status, and nothing has changed. No exception leaves this class. Cost: put and get O(1), on a table
-// filled in ascending order O(log n) for get; O(log versions) for an old version of a key that has many; first ordered
-// read O(new entries * log), later ones free; seek O(runs * log n).
+// full or wrong: a Status, and nothing has changed. No exception leaves this class, but for std::bad_alloc from the
+// constructor. Cost: put and get O(1), on a table filled in ascending order O(log n) for get; O(log versions) for an
+// old version of a key that has many; first ordered read O(new entries * log), later ones free; seek O(runs * log n).
 class AppendOnlyMemtable {
  public:
   explicit AppendOnlyMemtable(const MemtableOptions& options = {});

@@ -19,7 +19,8 @@ namespace strongbin {
 // key.
 class MemtableIterator::Impl {
  public:
-  Impl(ReadPin pin, const ReadOptions& options);
+  // `without_pin` is the status of an iterator whose pin is empty.
+  Impl(ReadPin pin, Status without_pin, const ReadOptions& options);
 
   bool Valid() const { return current_ != nullptr; }
   Status status() const { return status_; }

@@ -46,8 +46,11 @@ class LookupIndex {
       : log_(log),
         expected_keys_(expected_keys),
         segments_(pool, ChunkKind::k_index),
-        directories_({.pool = pool, .kind = ChunkKind::k_index}),
-        versions_(pool, log) {}
+        pool_(pool),
+        directories_({.pool = pool, .kind = ChunkKind::k_index}) {}
+  ~LookupIndex() { delete versions_.load(std::memory_order_relaxed); }
+  LookupIndex(const LookupIndex&) = delete;
+  LookupIndex& operator=(const LookupIndex&) = delete;
 
   bool empty() const { return root_.load(std::memory_order_relaxed) == 0; }
 
@@ -69,11 +72,12 @@ class LookupIndex {
   uint64_t key_count() const { return key_count_; }                // writer only
   uint64_t longest_chain_slots() const { return longest_chain_; }  // writer only
   size_t reserved_bytes() const {
-    return segments_.reserved_bytes() + directories_.reserved_bytes() + versions_.reserved_bytes();
+    return segments_.reserved_bytes() + directories_.reserved_bytes() + (Versions() ? Versions()->reserved_bytes() : 0);
   }
   // Segments in use, directories, version lists. Writer only.
   size_t used_bytes() const {
-    return segments_.reserved_bytes() - outgrown_bytes_.Load() + directories_.used_bytes() + versions_.used_bytes();
+    return segments_.reserved_bytes() - outgrown_bytes_.Load() + directories_.used_bytes() +
+           (Versions() ? Versions()->used_bytes() : 0);
   }
   // What the first segments have outgrown, and what the directories' arena has left behind.
   size_t abandoned_bytes() const { return outgrown_bytes_.Load() + directories_.abandoned_bytes(); }
@@ -86,7 +90,7 @@ class LookupIndex {
   void Drop() {
     segments_.Drop();
     directories_.Drop();
-    versions_.Drop();
+    if (Versions()) Versions()->Drop();
   }
 
  private:
@@ -177,8 +181,18 @@ class LookupIndex {
     root_.store((reinterpret_cast<uintptr_t>(root.directory) << 16) | root.depth, std::memory_order_release);
   }
 
+  // Acquire: who asks for sizes sees the lists as they were made; who follows a slot has seen more already.
+  VersionLists<Face>* Versions() const { return versions_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool MakeVersions() {
+    if (Versions() == nullptr) {
+      // Release: pairs with Versions().
+      versions_.store(new (std::nothrow) VersionLists<Face>(pool_, log_), std::memory_order_release);
+    }
+    return Versions() != nullptr;
+  }
+
   std::optional<uint32_t> Resolve(uint64_t word, Sequence snapshot) const {
-    if ((word & kIsList) != 0) return versions_.Find(static_cast<uint32_t>(word & kValueMask), snapshot);
+    if ((word & kIsList) != 0) return Versions()->Find(static_cast<uint32_t>(word & kValueMask), snapshot);
     const auto position = static_cast<uint32_t>(word & kValueMask) - 1;
     const auto& entry = *log_.At(position);
     if (Face::SequenceOf(entry) > snapshot || Face::IsDead(entry)) return std::nullopt;
@@ -187,7 +201,7 @@ class LookupIndex {
   // Some entry of the key that a slot stands for.
   const typename Face::Slot& AnyEntryOf(uint64_t word) const {
     if ((word & kIsList) == 0) return *log_.At((word & kValueMask) - 1);
-    return *log_.At(versions_.Any(static_cast<uint32_t>(word & kValueMask)));
+    return *log_.At(Versions()->Any(static_cast<uint32_t>(word & kValueMask)));
   }
 
   static uint64_t NewWord(uint32_t hash31, uint32_t position) {
@@ -222,8 +236,9 @@ class LookupIndex {
   const Log& log_;
   const uint64_t expected_keys_;
   ChunkOwner segments_;  // a chunk each
+  ChunkPool* const pool_;
   MonotonicArena directories_;
-  VersionLists<Face> versions_;
+  std::atomic<VersionLists<Face>*> versions_{nullptr};  // made for the first key with two versions
   std::atomic<uint64_t> root_{0};
   uint64_t key_count_ = 0;
   uint64_t longest_chain_ = 0;
@@ -331,12 +346,12 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, ui
     const auto& entry = *log_.At(only);
     if (Face::SequenceOf(entry) == Face::SequenceOf(*log_.At(position)) && !Face::IsDead(entry))
       return Outcome::kDuplicate;
-    const std::optional<uint32_t> created = versions_.Create(only, position);
+    const std::optional<uint32_t> created = MakeVersions() ? Versions()->Create(only, position) : std::nullopt;
     if (!created) return Outcome::kOutOfMemory;
     handle = *created;
   } else {
     handle = static_cast<uint32_t>(word & kValueMask);
-    switch (versions_.Add(&handle, position)) {
+    switch (Versions()->Add(&handle, position)) {
       case VersionLists<Face>::Outcome::kAdded:
         break;
       case VersionLists<Face>::Outcome::kDuplicate:

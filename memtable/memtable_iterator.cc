@@ -34,12 +34,12 @@ std::string_view MemtableIterator::value() const { return impl_->entry().value.v
 Sequence MemtableIterator::sequence() const { return EntryFace::SequenceOf(impl_->entry()); }
 EntryKind MemtableIterator::kind() const { return EntryFace::KindOf(impl_->entry()); }
 
-MemtableIterator::Impl::Impl(ReadPin pin, const ReadOptions& options)
+MemtableIterator::Impl::Impl(ReadPin pin, Status without_pin, const ReadOptions& options)
     : pin_(std::move(pin)),
       state_(static_cast<const TableState*>(pin_.get())),
       options_(options),
       cursor_(state_ == nullptr ? std::nullopt : std::optional<OrderedCursor<EntryFace>>(state_->log())),
-      status_(state_ == nullptr ? Status::Code::kClosed : Status::Code::kOk) {}
+      status_(state_ == nullptr ? without_pin : Status(Status::Code::kOk)) {}
 
 bool MemtableIterator::Impl::Refresh() {
   current_ = nullptr;

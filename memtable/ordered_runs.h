@@ -16,6 +16,7 @@
 #include "strongbin/memtable/loser_tree.h"
 #include "strongbin/memtable/record_sort.h"
 #include "strongbin/memtable/ref_ptr.h"
+#include "strongbin/memtable/sort_scratch.h"
 #include "strongbin/memtable/sorted_run.h"
 #include "strongbin/stats/cell.h"
 #include "strongbin/stats/metrics.h"
@@ -34,7 +35,6 @@ template <class Face>
 class OrderedRuns {
  public:
   OrderedRuns(ChunkPool* pool, const AppendLog<typename Face::Slot>& log) : order_(log), space_{.pool = pool} {}
-  ~OrderedRuns() { ChunkPool::Release(scratch_); }
   OrderedRuns(const OrderedRuns&) = delete;
   OrderedRuns& operator=(const OrderedRuns&) = delete;
 
@@ -71,7 +71,7 @@ class OrderedRuns {
     stats->sorted_entries += sorted_entries_.Load();
     stats->merges += merges_.Load();
     stats->merged_entries += merged_entries_.Load();
-    stats->sort_scratch_bytes = scratch_bytes_.Load();
+    stats->sort_scratch_bytes = std::max(stats->sort_scratch_bytes, scratch_bytes_.Load());
     const RefPtr<const RunSet> current = Current();
     stats->runs = current ? current->count : 0;
   }
@@ -138,7 +138,15 @@ class OrderedRuns {
   RefPtr<const SortedRun> SortStretch(uint64_t from, uint64_t end, size_t skip_bytes) {
     RefPtr<SortedRun> run = SortedRun::Make(&space_, skip_bytes, end - from);
     if (!run) return run;
-    RunRecord* records = end - from <= SortedRun::kChunkRecords ? run->FirstChunk() : Scratch(end - from);
+    SortScratch scratch;
+    RunRecord* records = nullptr;
+    if (end - from <= SortedRun::kChunkRecords) {
+      records = run->FirstChunk();
+    } else {
+      scratch = SortScratch::Take((end - from) * sizeof(RunRecord));
+      records = static_cast<RunRecord*>(scratch.data());
+      scratch_bytes_.RaiseTo(scratch.bytes());
+    }
     if (records == nullptr) return {};
     uint64_t count = 0;
     bool ascends = true;
@@ -155,17 +163,6 @@ class OrderedRuns {
     if (!run->AppendAll(records, count)) return {};
     sorted_entries_.Add(count);
     return run;
-  }
-
-  // Room for `count` records behind each other; kept for the next sort. Null when memory is refused.
-  RunRecord* Scratch(uint64_t count) {
-    const size_t bytes = count * sizeof(RunRecord);
-    if (scratch_.bytes < bytes) {
-      ChunkPool::Release(std::exchange(scratch_, {}));
-      scratch_ = space_.pool->Acquire(bytes, ChunkKind::k_run);
-      scratch_bytes_.Set(scratch_.bytes);
-    }
-    return reinterpret_cast<RunRecord*>(scratch_.data);
   }
 
   // Records that agree in all their key bytes are few, or versions of one key; positions have put them in order of
@@ -261,7 +258,6 @@ class OrderedRuns {
   std::string_view common_key_;  // sort_mutex_: a key of the table, and how much of it all sorted keys share
   size_t common_bytes_ = 0;
   bool common_known_ = false;
-  Chunk scratch_;  // sort_mutex_
 
   mutable std::mutex set_mutex_;  // held for a pointer copy
   RefPtr<const RunSet> current_;

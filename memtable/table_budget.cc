@@ -48,7 +48,7 @@ uint64_t TableState::IndexGrowth(uint64_t entry_count) const {
 bool TableState::WouldPass(uint64_t budget_bytes, const WriteNeed& need) const {
   if (need.entry_count > AppendLog<Entry>::kMaxSlots - log_.writer_size()) return true;
   uint64_t usage = reserved_bytes() + log_.GrowthBytes(need.entry_count) + IndexGrowth(need.entry_count);
-  if (with_checksums_) usage += checksums_.GrowthBytes(need.entry_count);
+  if (checksums_) usage += checksums_->GrowthBytes(need.entry_count);
   // Each sum below stays small enough not to wrap.
   for (const ArenaNeed* arena : {&need.keys, &need.values}) {
     if (arena->bytes > budget_bytes || arena->bytes_alone > UINT64_MAX / 4) return true;

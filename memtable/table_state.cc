@@ -23,13 +23,12 @@ size_t FirstBufferBytes(uint64_t expected_bytes) {
 }  // namespace
 
 TableState::TableState(ChunkPool* pool, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys)
-    : with_checksums_(with_checksums),
-      first_key_buffer_bytes_(FirstBufferBytes(base_capacity.key_bytes)),
+    : first_key_buffer_bytes_(FirstBufferBytes(base_capacity.key_bytes)),
       first_value_buffer_bytes_(FirstBufferBytes(base_capacity.value_bytes)),
       keys_({.pool = pool, .min_buffer_bytes = first_key_buffer_bytes_}),
       values_({.pool = pool, .min_buffer_bytes = first_value_buffer_bytes_}),
       log_(pool, ChunkKind::k_log),
-      checksums_(pool, ChunkKind::k_log),
+      checksums_(with_checksums ? new (std::nothrow) AppendLog<uint32_t>(pool, ChunkKind::k_log) : nullptr),
       index_(pool, log_, expected_keys),
       runs_(pool, log_) {}
 
@@ -37,7 +36,7 @@ TableState::~TableState() {
   if (!cold_) return;
   runs_.MakeCold();
   index_.Drop();
-  checksums_.Drop();
+  if (checksums_) checksums_->Drop();
   log_.Drop();
   values_.Drop();
   keys_.Drop();
@@ -52,7 +51,7 @@ Status TableState::Reserve(const Capacity& capacity) {
 }
 
 bool TableState::ChecksumMatches(uint64_t position, const Entry& entry) const {
-  return !with_checksums_ || *checksums_.At(position) == ChecksumOf(entry);
+  return !checksums_ || *checksums_->At(position) == ChecksumOf(entry);
 }
 
 std::optional<uint32_t> TableState::FindPosition(std::string_view key, Sequence snapshot) const {
@@ -98,8 +97,9 @@ void TableState::AddTo(TableStats* stats) const {
   };
   set(ChunkKind::k_key, keys_.used_bytes(), keys_.reserved_bytes(), keys_.abandoned_bytes());
   set(ChunkKind::k_value, values_.used_bytes(), values_.reserved_bytes(), values_.abandoned_bytes());
-  set(ChunkKind::k_log, log_.writer_size() * sizeof(Entry) + checksums_.writer_size() * sizeof(uint32_t),
-      log_.reserved_bytes() + checksums_.reserved_bytes(), dead_count_.Load() * sizeof(Entry));
+  const uint64_t checksum_bytes = checksums_ ? checksums_->writer_size() * sizeof(uint32_t) : 0;
+  set(ChunkKind::k_log, log_.writer_size() * sizeof(Entry) + checksum_bytes,
+      log_.reserved_bytes() + (checksums_ ? checksums_->reserved_bytes() : 0), dead_count_.Load() * sizeof(Entry));
   set(ChunkKind::k_index, index_.used_bytes(), index_.reserved_bytes(), index_.abandoned_bytes());
   set(ChunkKind::k_run, runs_.used_bytes(), runs_.reserved_bytes(), 0);
   runs_.AddTo(stats);

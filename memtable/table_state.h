@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -59,6 +60,9 @@ class TableState final : public Pinnable {
   TableState(ChunkPool* pool, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys);
   ~TableState() override;
 
+  // False: there was no memory for the list of checksums that was asked for, so the table must not be used.
+  bool IsWhole(bool with_checksums) const { return !with_checksums || checksums_ != nullptr; }
+
   // ---- Writer ----
 
   // Appends all of `writes` or nothing. Views are valid arguments (sizes, sequences) already.
@@ -94,8 +98,8 @@ class TableState final : public Pinnable {
     return all > dead ? all - dead : 0;
   }
   size_t reserved_bytes() const {
-    return keys_.reserved_bytes() + values_.reserved_bytes() + log_.reserved_bytes() + checksums_.reserved_bytes() +
-           index_.reserved_bytes() + runs_.reserved_bytes();
+    return keys_.reserved_bytes() + values_.reserved_bytes() + log_.reserved_bytes() +
+           (checksums_ ? checksums_->reserved_bytes() : 0) + index_.reserved_bytes() + runs_.reserved_bytes();
   }
   Capacity held() const { return {live_entry_count(), keys_.used_bytes(), values_.used_bytes()}; }  // writer
   uint64_t indexed_key_count() const { return index_.key_count(); }                                 // writer
@@ -109,7 +113,7 @@ class TableState final : public Pinnable {
   static constexpr size_t kMaxPending = 8;
 
   [[nodiscard]] bool EnsureRoom(uint64_t entry_count) {
-    return log_.EnsureRoom(entry_count) && (!with_checksums_ || checksums_.EnsureRoom(entry_count));
+    return log_.EnsureRoom(entry_count) && (!checksums_ || checksums_->EnsureRoom(entry_count));
   }
   uint64_t HashOf(const Entry& entry) const { return HashKey(EntryFace::Key(entry), hash_seed_); }
   [[nodiscard]] bool BuildEntry(const Write& write, Entry* slot, uint64_t position);
@@ -132,7 +136,6 @@ class TableState final : public Pinnable {
   }
 
   const uint64_t hash_seed_ = ProcessHashSeed();
-  const bool with_checksums_;
   const size_t first_key_buffer_bytes_;
   const size_t first_value_buffer_bytes_;
   bool cold_ = false;
@@ -140,7 +143,7 @@ class TableState final : public Pinnable {
   KeyArena keys_;
   ValueArena values_;
   AppendLog<Entry> log_;
-  AppendLog<uint32_t> checksums_;  // one for each entry, when wanted
+  const std::unique_ptr<AppendLog<uint32_t>> checksums_;  // one for each entry; null when not wanted
   LookupIndex<EntryFace> index_;
   mutable OrderedRuns<EntryFace> runs_;
 

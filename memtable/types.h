@@ -74,7 +74,8 @@ struct ReadOptions {
   bool all_versions = false;
 };
 
-// Whether pins and iterators make a reset answer kBusy at once, or are waited for.
+// Whether pins and iterators make a reset answer kBusy at once, or are waited for: until a moment comes without any.
+// Whoever waits must hold none himself.
 enum class WhenBusy : uint8_t { kReturn, kWait };
 
 }  // namespace strongbin
