@@ -25,7 +25,8 @@ class ValueArena : public MonotonicArena {
   [[nodiscard]] char* Copy(std::string_view value);
 
  private:
-  // The only way to fresh chunks for values. Never inlined, and no tail call, so that it stands in every stack.
+  // The way of every allocation to new chunks for values; only Reserve, which takes them ahead, has another. Never
+  // inlined, and no tail call, so that it stands in every stack.
   [[gnu::noinline]] char* AllocateSlow(size_t bytes, size_t alignment);
 };
 
