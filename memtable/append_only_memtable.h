@@ -41,11 +41,17 @@ struct MemtableOptions {
 // Owns: all bytes it has copied, in chunks of its pool. An empty table holds no chunk.
 //
 // Thread safety of writes (Put ... AppendProduced, Reserve): any number of threads at once, unless concurrent_writers
-// is off. Of reads (Get, NewIterator, Pin, statistics, hints): any number of threads, beside writes. Get takes no lock
-// and never waits for a writer. The first ordered read after writes sorts the new entries; other ordered readers wait
-// for it. Of Freeze, Trim, resets and releases: any thread, beside each other, writes, and reads that hold a pin or an
-// iterator. A read that may overlap a reset holds a ReadPin. Of construction and destruction: one thread, with nothing
-// in progress but open pins and iterators on other threads.
+// is off.
+//
+// Thread safety of reads (Get, NewIterator, Pin, statistics, hints): any number of threads, beside writes. Get takes no
+// lock and never waits for a writer. The first ordered read after writes sorts the new entries; other ordered readers
+// wait for it.
+//
+// Thread safety of Freeze, Trim, resets and releases: any thread, beside each other, writes, and reads that hold a pin
+// or an iterator. A read that may overlap a reset holds a ReadPin.
+//
+// Thread safety of construction and destruction: one thread, with nothing in progress but open pins and iterators on
+// other threads.
 //
 // Lifetime: views stay valid until the reset or end of the table. Reset and release answer kBusy while a pin or an
 // iterator is open. The destructor does not wait: what a pin or iterator still reads is freed by the last of them.
