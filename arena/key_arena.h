@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 
 #include "strongbin/arena/monotonic_arena.h"
 
@@ -20,9 +19,6 @@ class KeyArena : public MonotonicArena {
     char* result = TryBump(bytes, alignment);
     return result != nullptr ? result : AllocateSlow(bytes, alignment);
   }
-
-  // A copy of a key given in two parts, the second of which may be empty; null when memory is refused.
-  [[nodiscard]] char* Copy(std::string_view part1, std::string_view part2 = {});
 
  private:
   // The way of every allocation to new chunks for keys; only Reserve, which takes them ahead, has another. Never

@@ -5,8 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
 #include "strongbin/memtable/chunk_owner.h"
 #include "strongbin/memtable/ref_ptr.h"
