@@ -157,7 +157,8 @@ class OrderedRuns {
     return run;
   }
 
-  // Room for `count` records behind each other; kept for the next sort. Null when memory is refused.
+  // Room for `count` records behind each other; kept for the next sort. Larger than any class, so no bin takes it when
+  // the generation ends. Null when memory is refused.
   RunRecord* Scratch(uint64_t count) {
     const size_t bytes = count * sizeof(RunRecord);
     if (scratch_.bytes < bytes) {
