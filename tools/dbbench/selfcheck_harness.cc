@@ -111,10 +111,9 @@ std::vector<CheckRow> FlatMemory(const CheckContext& context) {
     }
     const bool ours = std::string_view(engine) == "memtable";  // glibc keeps what RocksDB frees, more or less of it
     const double spread = finished ? static_cast<double>(high - low) / static_cast<double>(low) : 1;
-    rows.push_back({std::string("resident size of rounds 2 to 10, ") + engine,
-                    ours ? "spread < " + Percent(kBound) : "",
-                    Percent(spread) + " (" + Bytes(low) + " to " + Bytes(high) + ")",
-                    finished && (!ours || spread < kBound)});
+    rows.push_back(
+        {std::string("resident size of rounds 2 to 10, ") + engine, ours ? "spread < " + Percent(kBound) : "",
+         Percent(spread) + " (" + Bytes(low) + " to " + Bytes(high) + ")", finished && (!ours || spread < kBound)});
   }
   return rows;
 }
@@ -128,8 +127,8 @@ std::vector<CheckRow> InjectedPause(const CheckContext& context) {
   config.keys = 100'000;
   config.inject_pause_ms = 200;
   const Report report = RunSession(config, context.directory);
-  CheckRow row = {"intended p99 with a pause of 200 ms in 10 s at 10,000 op/s",
-                  ">= 100 ms; service p99 told beside it", "no run", false};
+  CheckRow row = {"intended p99 with a pause of 200 ms in 10 s at 10,000 op/s", ">= 100 ms; service p99 told beside it",
+                  "no run", false};
   if (report.rows.size() == 1 && report.rows[0].intended && report.rows[0].service) {
     const Row& result = report.rows[0];
     row.measured = "intended p99 " + Duration(result.intended->p99_ns) + ", service p99 " +
