@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 
 #include "strongbin/arena/monotonic_arena.h"
 
@@ -21,11 +20,9 @@ class KeyArena : public MonotonicArena {
     return result != nullptr ? result : AllocateSlow(bytes, alignment);
   }
 
-  // A copy of a key given in two parts, the second of which may be empty; null when memory is refused.
-  [[nodiscard]] char* Copy(std::string_view part1, std::string_view part2 = {});
-
  private:
-  // The only way to fresh chunks for keys. Never inlined, and no tail call, so that it stands in every stack.
+  // The way of every allocation to new chunks for keys; only Reserve, which takes them ahead, has another. Never
+  // inlined, and no tail call, so that it stands in every stack.
   [[gnu::noinline]] char* AllocateSlow(size_t bytes, size_t alignment);
 };
 

@@ -14,7 +14,7 @@ struct MonotonicArenaOptions {
   // Where buffers come from; null: straight from the operating system and back to it, past any pool.
   ChunkPool* pool = nullptr;
   ChunkKind kind = ChunkKind::k_key;
-  // The first buffers are at least this large; rounded up to a class, at most kMaxChunkBytes.
+  // No buffer is smaller; rounded up to a class, at most kMaxChunkBytes.
   size_t min_buffer_bytes = kMinChunkBytes;
   // Buffers taken together on the first allocation.
   size_t initial_buffer_count = 1;
@@ -30,7 +30,8 @@ struct MonotonicArenaOptions {
 // library (docs/architecture.md).
 //
 // Invariants: used <= reserved; bytes before the cursor's buffer are never handed out again before Reset; a request
-// above a quarter of the next buffer gets a buffer of its own, which leaves on Reset and does not move the cursor.
+// above a quarter of the next buffer gets a buffer of its own, which leaves on Reset and does not move the cursor,
+// unless Reserve has promised it room in that next buffer.
 class MonotonicArena {
  public:
   explicit MonotonicArena(const MonotonicArenaOptions& options = {});

@@ -18,9 +18,9 @@ namespace strongbin {
 // arithmetic.
 //
 // Owns its chunks. An empty log holds none.
-// Thread safety: one writer at a time (EnsureRoom, Slot for unpublished numbers, Publish, Clear); readers beside it may
+// Thread safety: one writer at a time (EnsureRoom, At for unpublished numbers, Publish, Drop); readers beside it may
 // read size() and any slot below a size() they have seen, or whose number reached them through a release/acquire pair.
-// Lifetime: slots stay in place until Clear.
+// Lifetime: slots stay in place until Drop or the destructor.
 // When memory is refused: EnsureRoom answers false; what was there stays.
 // Cost: Locate is some ten instructions and one load from a table that stays in the cache.
 template <class Slot>

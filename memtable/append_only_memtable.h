@@ -39,20 +39,28 @@ struct MemtableOptions {
 // legal.
 //
 // Owns: all bytes it has copied, in chunks of its pool. An empty table holds no chunk.
-// Thread safety:
-//   - writes (Put ... AppendProduced, Reserve): any number of threads at once, unless concurrent_writers is off;
-//   - reads (Get, NewIterator, Pin, statistics, hints): any number of threads, beside writes; Get takes no lock and
-//   never waits
-//     for a writer; the first ordered read after writes sorts the new entries, other ordered readers wait for it;
-//   - Freeze, resets and releases: any thread, with each other and with writes; with reads that hold a pin or an
-//   iterator. A
-//     read that may overlap a reset holds a ReadPin;
-//   - construction and destruction: one thread, nothing else in progress but open pins and iterators on other threads.
+//
+// Thread safety of writes (Put ... AppendProduced, Reserve): any number of threads at once, unless concurrent_writers
+// is off.
+//
+// Thread safety of reads (Get, NewIterator, Pin, statistics, hints): any number of threads, beside writes. Get takes no
+// lock and never waits for a writer. The first ordered read after writes sorts the new entries; other ordered readers
+// wait for it.
+//
+// Thread safety of Freeze, Trim, resets and releases: any thread, beside each other, writes, and reads that hold a pin
+// or an iterator. A read that may overlap a reset holds a ReadPin.
+//
+// Thread safety of construction and destruction: one thread, with nothing in progress but open pins and iterators on
+// other threads.
+//
 // Lifetime: views stay valid until the reset or end of the table. Reset and release answer kBusy while a pin or an
-// iterator is open. The destructor does not wait: what a pin or iterator still reads is freed by the last of them. When
-// full or wrong: a Status, and nothing has changed. No exception leaves this class, but for std::bad_alloc from the
-// constructor. Cost: put and get O(1), on a table filled in ascending order O(log n) for get; O(log versions) for an
-// old version of a key that has many; first ordered read O(new entries * log), later ones free; seek O(runs * log n).
+// iterator is open. The destructor does not wait: what a pin or iterator still reads is freed by the last of them.
+//
+// When full or wrong: a Status, and nothing has changed. No exception leaves this class, but for
+// std::bad_alloc from the constructor.
+//
+// Cost: put and get O(1), on a table filled in ascending order O(log n) for get; O(log versions) for an old version of
+// a key that has many; first ordered read O(new entries * log), later ones free; seek O(runs * log n).
 class AppendOnlyMemtable {
  public:
   explicit AppendOnlyMemtable(const MemtableOptions& options = {});
@@ -83,7 +91,9 @@ class AppendOnlyMemtable {
   using WriteProducer = std::function<bool(size_t, Write*)>;
   Status AppendProduced(size_t count, const WriteProducer& produce);
 
-  // Takes the memory that writes of this size will need, so that they neither wait for the pool nor fail.
+  // Takes the memory that entries, keys and values of this size will need, in pieces of at most 4 KiB, so that they
+  // neither wait for the pool nor fail. Larger pieces, and the lookup index of entries out of order, still ask the pool
+  // when they come.
   Status Reserve(const Capacity& capacity);
 
   // Ends writing. Writes in progress on other threads finish or answer kFrozen. Costs nothing that grows with the
@@ -107,8 +117,8 @@ class AppendOnlyMemtable {
 
   // ---- Life ----
 
-  // Empties the table for reuse; chunks go back to the pool. The next generation expects what this one held, decayed
-  // towards it.
+  // Empties the table for reuse; chunks go back to the pool. The next generation expects what this one held, or half of
+  // what was expected of this one where that is more, and never less than base_capacity.
   Status ResetWarm(WhenBusy when_busy = WhenBusy::kReturn);
   // Empties the table for reuse; chunks go to the operating system.
   Status ResetCold(WhenBusy when_busy = WhenBusy::kReturn);

@@ -60,8 +60,7 @@ class ByteRef {
     const auto* far = reinterpret_cast<const Far*>(address());
     return {far->data, far->size};
   }
-  // The length where it is known to be below eight kilobytes or so, without a look at a Far; larger ones give some
-  // large value.
+  // The length where the reference itself holds it, without a look at a Far; other lengths give kFarLength.
   uint64_t near_length() const { return word_ >> kAddressBits; }
 
  private:

@@ -13,7 +13,7 @@
 
 namespace strongbin {
 
-// A place between entries: before all versions of `key` newer than or at `sequence`'s own, or behind all of them.
+// A place between entries: before the newest version of `key` at or below `sequence`, or behind all versions.
 struct SeekTarget {
   std::string_view key;
   Sequence sequence = kMaxSequence;

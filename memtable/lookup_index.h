@@ -52,9 +52,10 @@ class LookupIndex {
   LookupIndex(const LookupIndex&) = delete;
   LookupIndex& operator=(const LookupIndex&) = delete;
 
+  // Relaxed: a reader that sees a root loads it again, with acquire, before it follows it.
   bool empty() const { return root_.load(std::memory_order_relaxed) == 0; }
 
-  // Brings the home line of a hash into the cache.
+  // Brings the home line of a hash into the cache. Writer only, which reads what it wrote itself.
   void Prefetch(uint64_t hash) const {
     if (const Root root = LoadRoot(); root.directory != nullptr) {
       const uint32_t hash31 = Hash31(hash);

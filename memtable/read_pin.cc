@@ -19,8 +19,8 @@ constexpr bool kCanUseMembarrier = false;  // ThreadSanitizer does not see what 
 constexpr bool kCanUseMembarrier = true;
 #endif
 
-// The cells of one thread, one cache line and a half of them. Never freed; a thread that ends leaves its record, with
-// any cells still in use, to a later thread.
+// The cells of one thread, on cache lines of their own. Never freed; a thread that ends leaves its record, with any
+// cells still in use, to a later thread.
 constexpr size_t kCellCount = 14;
 struct alignas(64) PinRecord {
   std::array<PinCell, kCellCount> cells{};
@@ -60,7 +60,7 @@ class PinRegistry {
     return Register() && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
 
-  // An empty cell of the calling thread; null when no memory was left for one.
+  // Notes `pinnable` in an empty cell of the calling thread; null when no memory was left for one.
   PinCell* FindCell(Pinnable* pinnable);
 
   // True when some cell of some thread holds `pinnable`. Call after OwnerSideBarrier.
@@ -77,8 +77,7 @@ class PinRegistry {
   static void Destroy(Pinnable* pinnable) { delete pinnable; }
 
  private:
-  // Rare, so a small fixed table with a list behind it would be more than is needed: orphans are linked through this
-  // node.
+  // What an owner gave up while it was pinned. There are few at any time, so a list will do.
   struct Orphan {
     Pinnable* pinnable;
     Orphan* next;
@@ -91,7 +90,8 @@ class PinRegistry {
   bool IsPinnedLocked(const Pinnable* pinnable) const {
     for (const PinRecord* record = records_; record != nullptr; record = record->next_of_all) {
       for (const PinCell& cell : record->cells) {
-        // Acquire (seq_cst where that is the fence): a cell seen empty means that its reader's loads are done.
+        // Seq_cst: the owner's half of the fence where membarrier is refused. Its acquire part: a cell seen empty means
+        // that its reader's loads are done.
         if (cell.load(std::memory_order_seq_cst) == pinnable) return true;
       }
     }
@@ -113,7 +113,7 @@ class PinRegistry {
 
 namespace {
 
-// The calling thread's records, given back when the thread ends. `ended` has no destructor and so can be read by
+// The calling thread's records, given back when the thread ends. `thread_ended` has no destructor and so can be read by
 // whatever runs after ours in the thread's end.
 struct ThreadRecords {
   PinRecord* first = nullptr;

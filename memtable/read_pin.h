@@ -37,6 +37,7 @@ class ReadPin {
   ~ReadPin() { Reset(); }
 
   explicit operator bool() const { return cell_ != nullptr; }
+  // Relaxed: the cell was written on behalf of this pin, and whoever moved the pin here has ordered that.
   Pinnable* get() const { return cell_ == nullptr ? nullptr : cell_->load(std::memory_order_relaxed); }
   void Reset();  // lets go
 

@@ -7,8 +7,8 @@
 
 namespace strongbin {
 
-// The count inside the object; made with one reference, which AdoptRef takes over. Used where std::shared_ptr would
-// need an exception to say that memory was refused. Thread safety: as std::shared_ptr.
+// The count inside the object; made with one reference, which RefPtr::Adopt takes over. Used where std::shared_ptr
+// would need an exception to say that memory was refused. Thread safety: as std::shared_ptr.
 template <class T>
 class RefCounted {
  public:
@@ -30,6 +30,7 @@ class RefCounted {
   mutable std::atomic<uint32_t> references_{1};
 };
 
+// One reference to a RefCounted object, or none. Thread safety and cost: as std::shared_ptr.
 template <class T>
 class RefPtr {
  public:
@@ -61,7 +62,6 @@ class RefPtr {
 
   T* get() const { return pointer_; }
   T* operator->() const { return pointer_; }
-  T& operator*() const { return *pointer_; }
   explicit operator bool() const { return pointer_ != nullptr; }
 
  private:

@@ -1,6 +1,8 @@
 #include "strongbin/memtable/sorted_run.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <new>
 
 namespace strongbin {
 

@@ -5,8 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
 #include "strongbin/memtable/chunk_owner.h"
 #include "strongbin/memtable/ref_ptr.h"
@@ -39,8 +37,9 @@ struct RunSpace {
 // An immutable sequence of records in order.
 //
 // Owns its chunks, which go to the pool with the last reference, or to the operating system when the table was dropped
-// cold. Thread safety: written by one thread (Append, Sort by its maker), then shared and read-only. When memory is
-// refused: Append answers false.
+// cold. Thread safety: written by its maker alone (Append, FirstChunk, AppendAll), then shared and read-only. Lifetime:
+// records stay in place as long as the run. When memory is refused: Make and FirstChunk answer null, Append and
+// AppendAll false, and the run is of no further use. Cost: constant for each record; 16 bytes of memory.
 class SortedRun : public RefCounted<SortedRun> {
  public:
   static constexpr size_t kChunkRecords = kMaxChunkBytes / sizeof(RunRecord);

@@ -11,7 +11,7 @@ std::string_view Status::message() const {
     case Code::kDuplicate:
       return "the table already holds this key with this sequence number";
     case Code::kInvalidArgument:
-      return "key, value or sequence number out of range, a null pointer with a length, or a batch that is not sorted";
+      return "key, value or sequence number out of range, or a null pointer with a length";
     case Code::kFrozen:
       return "the table is frozen";
     case Code::kClosed:

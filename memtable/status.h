@@ -13,7 +13,7 @@ class [[nodiscard]] Status {
     kOk,
     kNotFound,         // no version of the key at or below the snapshot
     kDuplicate,        // the table has this key with this sequence number
-    kInvalidArgument,  // key or value too long, null with a length, sequence out of range, unsorted "sorted" batch
+    kInvalidArgument,  // key or value too long, null with a length, sequence out of range
     kFrozen,           // write to a frozen table
     kClosed,           // the table has been released
     kBusy,             // reset or release while a pin or an iterator is open

@@ -1,10 +1,6 @@
 #include "strongbin/memtable/table_state.h"
 
 #include <algorithm>
-#include <array>
-#include <cassert>
-#include <cstring>
-#include <new>
 
 #include "strongbin/memtable/key_hash.h"
 #include "strongbin/memtable/key_order.h"

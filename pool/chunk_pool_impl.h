@@ -88,7 +88,7 @@ class ChunkPool::Impl {
   const std::unique_ptr<ChunkSource> own_source_;
   ChunkSource* const source_;
   const std::function<void(const PoolEvent&)> on_event_;
-  std::atomic<bool> pressure_running_{false};
+  std::atomic<bool> pressure_running_{false};  // relaxed: keeps a second sweep away and guards nothing
 
   std::mutex mutex_;
   // All below is guarded by mutex_.

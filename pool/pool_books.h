@@ -14,8 +14,10 @@ namespace strongbin {
 
 // Every move of bytes between the states of memory, one method each:
 //
-//   operating system --Fresh--> lent <--Hit--, --Kept--> idle        (idle and lent --Freed--> slab free)
-//   slab free --Recarved--> lent,  slab free --Returned--> operating system
+//   operating system or slab free --Miss--> lent;  lent --Kept--> idle;  idle --Hit--> lent
+//   lent --FreedFromLent--> slab free;  idle --FreedFromIdle--> slab free;  slab free --Returned--> operating system
+//
+// The other methods count events and move nothing.
 //
 // Thread safety: none; guarded by the pool's mutex.
 // Invariant after every call, per slot and in sum: gets = hits + misses,

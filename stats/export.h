@@ -1,8 +1,8 @@
 // Snapshots as text for people, as JSON and as Prometheus text.
 #pragma once
 
+#include <cstddef>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -1,8 +1,6 @@
 #include "strongbin/arena/key_arena.h"
 
-#include <string>
-#include <string_view>
-#include <vector>
+#include <type_traits>
 
 #include <gtest/gtest.h>
 
@@ -68,43 +66,7 @@ TYPED_TEST(KindArenaTest, RefusedMemoryIsNull) {
   ChunkPool pool(PoolOptions(64 * kMiB, &source));
   TypeParam arena(ArenaOptions(&pool));
   EXPECT_EQ(arena.Allocate(16), nullptr);
-  EXPECT_EQ(arena.Copy("key"), nullptr);
   EXPECT_EQ(arena.reserved_bytes(), 0u);
-}
-
-TEST(KeyArenaTest, CopiesAKeyGivenInTwoParts) {
-  ChunkPool pool(PoolOptions(kMiB));
-  KeyArena arena(ArenaOptions(&pool));
-  std::vector<std::pair<char*, std::string>> copies;
-  for (size_t i = 0; i < 3'000; i++) {
-    const std::string part1(i % 40, static_cast<char>('a' + i % 26));
-    const std::string part2(i % 7 * 50, '\0');
-    char* copy = arena.Copy(part1, part2);
-    ASSERT_NE(copy, nullptr);
-    copies.emplace_back(copy, part1 + part2);
-  }
-  for (const auto& [copy, key] : copies) ASSERT_EQ(std::string_view(copy, key.size()), key);
-  EXPECT_NE(arena.Copy({}, {}), nullptr) << "the empty key is a key";
-  EXPECT_NE(arena.Copy(std::string_view(nullptr, 0), std::string_view(nullptr, 0)), nullptr);
-}
-
-TEST(KeyArenaTest, PartsWhoseSumOverflowsAreRefused) {
-  ChunkPool pool(PoolOptions(kMiB));
-  KeyArena arena(ArenaOptions(&pool));
-  const char byte = 'k';
-  EXPECT_EQ(arena.Copy(std::string_view(&byte, SIZE_MAX / 2), std::string_view(&byte, SIZE_MAX / 2 + 2)), nullptr);
-  EXPECT_EQ(arena.reserved_bytes(), 0u);
-}
-
-TEST(ValueArenaTest, CopiesValues) {
-  ChunkPool pool(PoolOptions(kMiB));
-  ValueArena arena(ArenaOptions(&pool));
-  const std::string value(3 * kMiB, 'v');
-  for (size_t bytes : {size_t{0}, size_t{1}, size_t{500}, size_t{5'000}, 3 * kMiB}) {
-    char* copy = arena.Copy(std::string_view(value).substr(0, bytes));
-    ASSERT_NE(copy, nullptr);
-    EXPECT_EQ(std::string_view(copy, bytes), std::string_view(value).substr(0, bytes));
-  }
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ TEST_F(LifecycleTest, FillKeepsTheTableFromBeingReset) {
   EXPECT_EQ(table_.Get("k").value, "ffff");
 }
 
-// faults.md's "arena that points into freed memory": each append after each transition lies in memory that the table
+// Against an arena that points into freed memory: each append after each transition lies in memory that the table
 // owns now.
 TEST_F(LifecycleTest, EveryTransitionIsFollowedByGoodAppends) {
   const std::string fills_a_chunk(kMinChunkBytes / 4, 'c');

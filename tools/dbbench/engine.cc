@@ -45,12 +45,10 @@ std::string CheckEngineName(std::string_view name) {
 
 bool HasWriteAheadLog(std::string_view name) { return name.starts_with(kRocksDbPrefix); }
 
-std::unique_ptr<Engine> MakeEmptyEngine() { return std::make_unique<EmptyEngine>(); }
-
 std::unique_ptr<Engine> MakeEngine(std::string_view name, const Config& config, const std::string& directory) {
   if (name == "memtable") return MakeMemtableEngine(config);
   if (name.starts_with(kRocksDbPrefix)) return MakeRocksDbEngine(name.substr(kRocksDbPrefix.size()), config, directory);
-  return MakeEmptyEngine();
+  return std::make_unique<EmptyEngine>();
 }
 
 }  // namespace strongbin::dbbench

@@ -101,7 +101,6 @@ std::unique_ptr<Engine> MakeEngine(std::string_view name, const Config& config, 
 
 std::unique_ptr<Engine> MakeMemtableEngine(const Config& config);
 std::unique_ptr<Engine> MakeRocksDbEngine(std::string_view factory, const Config& config, const std::string& directory);
-std::unique_ptr<Engine> MakeEmptyEngine();
 // Empty when RocksDB makes a memtable factory from `id`, else its reason and the names it knows.
 std::string CheckRocksDbFactory(std::string_view id);
 

@@ -66,19 +66,4 @@ std::string Plain(double number) {
   return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr);
 }
 
-std::string JsonEscaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result.append(1, '\\').append(1, c);
-    } else if (byte < 0x20) {
-      result.append("\\u00").append(1, "0123456789abcdef"[byte >> 4]).append(1, "0123456789abcdef"[byte & 15]);
-    } else {
-      result.append(1, c);
-    }
-  }
-  return result;
-}
-
 }  // namespace strongbin::dbbench

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace strongbin::dbbench {
 
@@ -14,8 +13,5 @@ std::string Duration(uint64_t ns);               // 950 ns, 12.3 us, 4.56 ms, 1.
 std::string Bytes(uint64_t bytes);               // 512 B, 1.50 MiB
 std::string Hex(uint64_t number);                // 16 digits
 std::string Plain(double number);                // shortest form that reads back the same, in the classic locale
-
-// `text` within a JSON string, without the quotes.
-std::string JsonEscaped(std::string_view text);
 
 }  // namespace strongbin::dbbench

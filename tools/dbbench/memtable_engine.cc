@@ -1,6 +1,8 @@
-#include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <numeric>
 #include <optional>
 #include <shared_mutex>
 #include <string>
@@ -11,6 +13,7 @@
 #include "strongbin/memtable/memtable_iterator.h"
 #include "strongbin/pool/chunk_pool.h"
 #include "strongbin/stats/export.h"
+#include "strongbin/stats/snapshot.h"
 #include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/measure.h"
@@ -19,6 +22,10 @@ namespace strongbin::dbbench {
 namespace {
 
 constexpr size_t kNeverFreeze = ~size_t{0};
+
+uint64_t Sum(const std::array<uint64_t, kClassSlotCount>& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), uint64_t{0});
+}
 
 ChunkPoolOptions PoolOptionsOf(const Config& config) {
   ChunkPoolOptions options;
@@ -195,14 +202,10 @@ EngineNumbers MemtableEngine::Numbers() {
   }
   if (entries > 0) numbers.table_bytes_per_entry = static_cast<double>(bytes) / static_cast<double>(entries);
   numbers.has_pool = true;
-  const PoolStats now = pool_.Stats();
-  for (size_t kind = 0; kind < kChunkKindCount; ++kind) {
-    numbers.fresh_chunks[kind] = now.fresh_chunks[kind] - pool_at_open_.fresh_chunks[kind];
-  }
-  for (size_t slot = 0; slot < kClassSlotCount; ++slot) {
-    numbers.pool_gets += now.gets[slot] - pool_at_open_.gets[slot];
-    numbers.pool_hits += now.hits[slot] - pool_at_open_.hits[slot];
-  }
+  const PoolStats since_open = Diff(pool_.Stats(), pool_at_open_);
+  numbers.fresh_chunks = since_open.fresh_chunks;
+  numbers.pool_gets = Sum(since_open.gets);
+  numbers.pool_hits = Sum(since_open.hits);
   return numbers;
 }
 
@@ -220,13 +223,7 @@ std::string MemtableEngine::Description() const {
 
 std::string MemtableEngine::PoolLine() const {
   const PoolStats stats = pool_.Stats();
-  uint64_t idle_bytes = 0;
-  uint64_t lent_bytes = 0;
-  for (size_t slot = 0; slot < kClassSlotCount; ++slot) {
-    idle_bytes += stats.idle_bytes[slot];
-    lent_bytes += stats.lent_bytes[slot];
-  }
-  return "pool idle " + Bytes(idle_bytes) + ", lent " + Bytes(lent_bytes);
+  return "pool idle " + Bytes(Sum(stats.idle_bytes)) + ", lent " + Bytes(Sum(stats.lent_bytes));
 }
 
 }  // namespace

@@ -1,12 +1,17 @@
 #include <string>
 
+#include "strongbin/stats/escape.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/report.h"
 
 namespace strongbin::dbbench {
 namespace {
 
-std::string Quoted(std::string_view text) { return std::string(1, '"').append(JsonEscaped(text)).append(1, '"'); }
+std::string Quoted(std::string_view text) {
+  std::string quoted;
+  stats_internal::AppendJsonString(quoted, text);
+  return quoted;
+}
 
 std::string ValueText(const CellValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return Quoted(*text);

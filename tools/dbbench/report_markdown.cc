@@ -46,8 +46,7 @@ void AppendTable(const Report& report, TableKind kind, std::string_view title, s
   std::vector<size_t> widths(columns.size());
   for (size_t c = 0; c < columns.size(); ++c) {
     cells[c].push_back(columns[c]->header);
-    for (const Row& row : report.rows)
-      cells[c].push_back(Escaped(ForPeople(columns[c]->value(row), columns[c]->style)));
+    for (const Row* row : rows) cells[c].push_back(Escaped(ForPeople(columns[c]->value(*row), columns[c]->style)));
     for (const std::string& cell : cells[c]) widths[c] = std::max(widths[c], Width(cell));
   }
   text->append("\n## ").append(title).append("\n\n");

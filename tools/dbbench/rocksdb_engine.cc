@@ -1,10 +1,10 @@
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
-#include <mutex>
+#include <memory>
 #include <set>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // `dbbench selfcheck`: bounds on time and memory, and on the harness itself.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>

@@ -10,6 +10,7 @@
 
 #include "strongbin/arena/monotonic_arena.h"
 #include "strongbin/memtable/append_only_memtable.h"
+#include "strongbin/stats/snapshot.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/measure.h"
 #include "strongbin/tools/dbbench/selfcheck.h"
@@ -180,18 +181,15 @@ std::vector<CheckRow> WarmRounds(const CheckContext& context) {
       const double start = ThreadNs();
       done &= PutAll(&table, entries, kBatch);
       const double ns = (ThreadNs() - start) / kEntries;
-      const PoolStats after = pool->Stats();
+      const PoolStats round_stats = Diff(pool->Stats(), before);
       const uint64_t round_faults = SampleProcess().minor_faults - faults;
-      uint64_t fresh = 0;
-      for (size_t kind = 0; kind < kChunkKindCount; ++kind)
-        fresh += after.fresh_chunks[kind] - before.fresh_chunks[kind];
       done &= table.ResetWarm().ok();
       if (round == 0) {
         cold_faults = round_faults;
         cold_ns = ns;
       } else {
         warm_faults = std::max(warm_faults, round_faults);
-        warm_fresh += fresh;
+        for (const uint64_t chunks : round_stats.fresh_chunks) warm_fresh += chunks;
         warm_ns.push_back(ns);
       }
     }

@@ -34,7 +34,7 @@ Config Quiet(const CheckContext& context, std::vector<std::string> dbs, std::vec
 
 std::string Percent(double ratio) { return Grouped(100 * ratio, 2) + " %"; }
 
-// faults.md B54: what the harness itself costs, shown by an engine that does nothing.
+// What the harness itself costs, shown by an engine that does nothing.
 std::vector<CheckRow> HarnessCost(const CheckContext& context) {
   constexpr double kBound = 0.05;
   std::vector<CheckRow> rows;
@@ -48,7 +48,7 @@ std::vector<CheckRow> HarnessCost(const CheckContext& context) {
     for (size_t i = 0; i < empty.rows.size(); ++i) {
       const double ns = 1e3 * empty.rows[i].us_per_op;
       CheckRow row;
-      row.name = "harness cost, " + empty.rows[i].test + ", " + std::to_string(threads) + " threads (B54)";
+      row.name = "harness cost, " + empty.rows[i].test + ", " + std::to_string(threads) + " threads";
       row.measured = Significant(ns) + " ns/op";
       if (threads == 1) {
         const double share = empty.rows[i].us_per_op / engine.rows[i].us_per_op;
@@ -62,7 +62,7 @@ std::vector<CheckRow> HarnessCost(const CheckContext& context) {
   return rows;
 }
 
-// faults.md B55: totals are totals, whatever the number of threads, and the rate is operations by wall time.
+// Totals are totals, whatever the number of threads, and the rate is operations by wall time.
 std::vector<CheckRow> Totals(const CheckContext& context) {
   std::vector<CheckRow> rows;
   Config config = Quiet(context, {"memtable", "rocksdb:skip_list"},
@@ -76,7 +76,7 @@ std::vector<CheckRow> Totals(const CheckContext& context) {
     const bool reads = result.found.has_value();
     const bool distinct = result.test != "dataset_write_random" || result.distinct_keys == config.keys;
     CheckRow row;
-    row.name = "totals, " + result.engine + " " + result.test + ", 4 threads, 1,000 keys (B55)";
+    row.name = "totals, " + result.engine + " " + result.test + ", 4 threads, 1,000 keys";
     row.bound = "1,000 operations; rate within 1 %; all found or drained";
     row.measured = Grouped(result.operations) + " operations, " + Grouped(result.distinct_keys) + " distinct keys, " +
                    Bytes(result.bytes) + ", " + Significant(result.ops_per_second) + " op/s";
@@ -89,11 +89,11 @@ std::vector<CheckRow> Totals(const CheckContext& context) {
     rows.push_back(row);
   }
   rows.push_back(
-      {"content equal on both engines (B55)", "equal checksums", report.agreed ? "equal" : "different", report.agreed});
+      {"content equal on both engines", "equal checksums", report.agreed ? "equal" : "different", report.agreed});
   return rows;
 }
 
-// faults.md B56: a phase that is repeated does not grow.
+// A phase that is repeated does not grow.
 std::vector<CheckRow> FlatMemory(const CheckContext& context) {
   constexpr double kBound = 0.05;
   std::vector<CheckRow> rows;
@@ -111,15 +111,14 @@ std::vector<CheckRow> FlatMemory(const CheckContext& context) {
     }
     const bool ours = std::string_view(engine) == "memtable";  // glibc keeps what RocksDB frees, more or less of it
     const double spread = finished ? static_cast<double>(high - low) / static_cast<double>(low) : 1;
-    rows.push_back({std::string("resident size of rounds 2 to 10, ") + engine + " (B56)",
-                    ours ? "spread < " + Percent(kBound) : "",
-                    Percent(spread) + " (" + Bytes(low) + " to " + Bytes(high) + ")",
-                    finished && (!ours || spread < kBound)});
+    rows.push_back(
+        {std::string("resident size of rounds 2 to 10, ") + engine, ours ? "spread < " + Percent(kBound) : "",
+         Percent(spread) + " (" + Bytes(low) + " to " + Bytes(high) + ")", finished && (!ours || spread < kBound)});
   }
   return rows;
 }
 
-// faults.md B57: a stall shows in the latency from the intended time, whose operations could not start.
+// A stall shows in the latency from the intended time, whose operations could not start.
 std::vector<CheckRow> InjectedPause(const CheckContext& context) {
   constexpr uint64_t kBoundNs = 100'000'000;
   Config config = Quiet(context, {"none"}, {TestKind::kWriteRandom});
@@ -128,8 +127,8 @@ std::vector<CheckRow> InjectedPause(const CheckContext& context) {
   config.keys = 100'000;
   config.inject_pause_ms = 200;
   const Report report = RunSession(config, context.directory);
-  CheckRow row = {"intended p99 with a pause of 200 ms in 10 s at 10,000 op/s (B57)",
-                  ">= 100 ms; service p99 told beside it", "no run", false};
+  CheckRow row = {"intended p99 with a pause of 200 ms in 10 s at 10,000 op/s", ">= 100 ms; service p99 told beside it",
+                  "no run", false};
   if (report.rows.size() == 1 && report.rows[0].intended && report.rows[0].service) {
     const Row& result = report.rows[0];
     row.measured = "intended p99 " + Duration(result.intended->p99_ns) + ", service p99 " +

@@ -1,7 +1,6 @@
 // All tests on all engines, in order.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "strongbin/tools/dbbench/config.h"

@@ -73,16 +73,17 @@ uint64_t OperationsOf(const Config& config, TestKind test) {
 
 Script::Script(const DataSet& data, const WorkShape& shape, size_t thread)
     : data_(data), shape_(shape), thread_(thread) {
+  uint64_t operations = 0;
   const uint64_t batches = (shape.operations + shape.batch_entries - 1) / shape.batch_entries;
   for (uint64_t batch = thread; batch < batches; batch += shape.threads) {
     const uint64_t first = batch * shape.batch_entries;
     batch_sizes_.push_back(static_cast<size_t>(std::min<uint64_t>(shape.batch_entries, shape.operations - first)));
-    operations_ += batch_sizes_.back();
+    operations += batch_sizes_.back();
   }
   if (!shape.load && shape.test == TestKind::kReadSequential) return;
   const bool mixed = !shape.load && shape.test == TestKind::kMixed;
-  keys_.resize(operations_ * data.key_bytes());
-  if (mixed) kinds_.reserve(operations_);
+  keys_.resize(operations * data.key_bytes());
+  if (mixed) kinds_.reserve(operations);
   char* key = keys_.data();
   for (size_t batch = 0; batch < batch_sizes_.size(); ++batch) {
     const uint64_t first = GlobalBatch(batch) * shape.batch_entries;

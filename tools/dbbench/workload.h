@@ -85,7 +85,6 @@ class Script {
   Script(const DataSet& data, const WorkShape& shape, size_t thread);
 
   size_t batch_count() const { return batch_sizes_.size(); }
-  uint64_t operation_count() const { return operations_; }
   // The number of the batch among those of all threads.
   uint64_t GlobalBatch(size_t batch) const { return batch * shape_.threads + thread_; }
   Batch At(size_t batch) const;
@@ -98,7 +97,6 @@ class Script {
   const DataSet& data_;
   WorkShape shape_;
   size_t thread_;
-  uint64_t operations_ = 0;
   std::vector<size_t> batch_sizes_;
   std::vector<char> keys_;
   std::vector<OperationKind> kinds_;

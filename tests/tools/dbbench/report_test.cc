@@ -40,8 +40,6 @@ TEST(FormatTest, ChoosesUnits) {
   EXPECT_EQ(Bytes(1536), "1.50 KiB");
 }
 
-TEST(FormatTest, EscapesJson) { EXPECT_EQ(JsonEscaped("a\"b\\c\n\x01"), "a\\\"b\\\\c\\u000a\\u0001"); }
-
 Report OneRow() {
   Report report;
   report.settings = {{"label", "a | b"}};
@@ -94,11 +92,23 @@ TEST(ReportTest, MarkdownEscapesPipesAndLeavesOutWhatNobodyMeasured) {
   EXPECT_THAT(text, Not(HasSubstr("p99")));
 }
 
+TEST(ReportTest, MarkdownShowsTheRowsThatHaveValuesOfTheTable) {
+  Report report = OneRow();
+  report.rows[1].fresh_chunks.emplace();
+  report.rows[1].pool_gets = 77;
+  const std::string text = ToMarkdown(report);
+  const std::string pool = text.substr(text.find("## Pool"));
+  EXPECT_THAT(pool, HasSubstr("| none "));
+  EXPECT_THAT(pool, HasSubstr(" 77 |"));
+  EXPECT_THAT(pool, Not(HasSubstr("memtable")));
+}
+
 TEST(ReportTest, JsonAndCsvTellAbsentFromZero) {
   const std::string json = ToJson(OneRow());
   EXPECT_THAT(json, HasSubstr("\"checksum\": \"0000000000000abc\""));
   EXPECT_THAT(json, HasSubstr("\"checksum\": null"));
   EXPECT_THAT(json, HasSubstr("\"operations\": 1234567"));
+  EXPECT_THAT(json, HasSubstr("pipe | comma, quote \\\""));
   const std::string csv = ToCsv(OneRow());
   EXPECT_THAT(csv, HasSubstr("\"pipe | comma, quote \"\"\""));
   EXPECT_THAT(csv, HasSubstr(",1234567,"));
