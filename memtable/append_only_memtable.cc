@@ -257,15 +257,16 @@ Status AppendOnlyMemtable::Impl::TryReplace(ResetKindLabel kind, TableState** pr
 
 Status AppendOnlyMemtable::Impl::Replace(ResetKindLabel kind, WhenBusy when_busy) {
   TableState* previous = nullptr;
+  bool counted_busy = false;
   for (;;) {
     const Status status = TryReplace(kind, &previous);
     if (status.ok()) break;
     if (status != Status::Code::kBusy) return status;
-    if (when_busy == WhenBusy::kReturn) {
+    if (!std::exchange(counted_busy, true)) {
       const std::lock_guard<WriterLock> lock(lock_);
       past_.busy_resets += 1;
-      return status;
     }
+    if (when_busy == WhenBusy::kReturn) return status;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   if (previous == nullptr) return Status::Code::kOk;

@@ -21,7 +21,7 @@ constexpr bool kCanUseMembarrier = true;
 
 // The cells of one thread, on cache lines of their own. Never freed; a thread that ends leaves its record, with any
 // cells still in use, to a later thread.
-constexpr size_t kCellCount = 14;
+constexpr size_t kCellCount = 13;
 struct alignas(64) PinRecord {
   std::array<PinCell, kCellCount> cells{};
   PinRecord* next_of_thread = nullptr;  // owner thread only
