@@ -270,7 +270,8 @@ Pinnable* PinnedPointer::TryReplace(Pinnable* next) {
   PinRegistry& registry = PinRegistry::Get();
   Pinnable* const previous = current_.load(std::memory_order_relaxed);
   replacing_.store(true, std::memory_order_seq_cst);
-  const bool pinned = !registry.OwnerSideBarrier() || registry.IsPinned(previous);
+  // Nothing cannot be pinned; to the registry every empty cell would look like a pin on it.
+  const bool pinned = previous != nullptr && (!registry.OwnerSideBarrier() || registry.IsPinned(previous));
   if (!pinned) current_.store(next, std::memory_order_seq_cst);
   replacing_.store(false, std::memory_order_seq_cst);
   return pinned ? nullptr : previous;

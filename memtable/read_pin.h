@@ -64,7 +64,7 @@ class PinnedPointer {
   ReadPin Pin() const;
 
   // Puts `next` in place of what is current if nobody pins that, and returns it to the caller, who frees it. On a live
-  // pin nothing changes and null is returned.
+  // pin nothing changes and null is returned. Null that is current is always replaced, and returned.
   Pinnable* TryReplace(Pinnable* next);
 
   // Ends: null becomes current; what was current is freed now, or by the last pin on it. Never waits.
