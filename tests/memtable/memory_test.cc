@@ -1,5 +1,7 @@
 // Memory numbers, budgets, bad input.
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -166,6 +168,24 @@ TEST(MemoryTest, HardBudgetHoldsForBatchesAndAfterAGenerationThatWasLarger) {
       ASSERT_LE(table.MemoryUsage(), budget);
     }
   }
+}
+
+TEST(MemoryTest, HardBudgetHoldsForTheBatchThatEndsTheAscendingStretch) {
+  const size_t budget = size_t{4} << 20;
+  ChunkPool pool;
+  AppendOnlyMemtable table({.pool = &pool, .hard_budget_bytes = budget});
+  const std::string value(500, 'v');
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < budget / 2 / value.size(); ++i) keys.push_back(NumberKey(i + 1, 24));
+  keys.back() = NumberKey(0, 24);
+  std::vector<Write> batch;
+  for (const std::string& key : keys) {
+    batch.push_back({.key = key, .sequence = batch.size() + 1, .value = value});
+  }
+  ASSERT_TRUE(table.AppendBatch(batch).ok());
+  EXPECT_LE(table.MemoryUsage(), budget);
+  EXPECT_EQ(table.entry_count(), batch.size());
+  for (const std::string& key : keys) ASSERT_EQ(table.Get(key).value, value);
 }
 
 TEST(MemoryTest, HugeKeysAndValuesTakeTheOversizePath) {
