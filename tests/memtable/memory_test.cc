@@ -188,6 +188,16 @@ TEST(MemoryTest, HardBudgetHoldsForTheBatchThatEndsTheAscendingStretch) {
   for (const std::string& key : keys) ASSERT_EQ(table.Get(key).value, value);
 }
 
+TEST(MemoryTest, HardBudgetHoldsForEmptyFilledValues) {
+  ChunkPool pool;
+  const Capacity capacity{.value_bytes = uint64_t{64} << 20};  // the first buffer of values would be a large one
+  AppendOnlyMemtable table({.pool = &pool, .hard_budget_bytes = size_t{64} << 10, .base_capacity = capacity});
+  const auto fill = [](std::span<char> room) { return room.empty(); };
+  ASSERT_TRUE(table.AppendFilled({.key = "k", .sequence = 1}, 0, fill).ok());
+  EXPECT_TRUE(table.Get("k").found());
+  EXPECT_LE(table.MemoryUsage(), size_t{64} << 10);
+}
+
 TEST(MemoryTest, HugeKeysAndValuesTakeTheOversizePath) {
   ChunkPool pool;
   AppendOnlyMemtable table({.pool = &pool});
