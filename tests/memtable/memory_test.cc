@@ -198,6 +198,24 @@ TEST(MemoryTest, HardBudgetHoldsForEmptyFilledValues) {
   EXPECT_LE(table.MemoryUsage(), size_t{64} << 10);
 }
 
+TEST(MemoryTest, HardBudgetHoldsForAnIndexThatExpectsMuch) {
+  for (const uint64_t expected_keys : {uint64_t{82'593}, uint64_t{100'000'000}, UINT64_MAX}) {
+    for (size_t budget = size_t{2400} << 10; budget >= size_t{1000} << 10; budget -= size_t{10} << 10) {
+      SCOPED_TRACE("expected keys " + std::to_string(expected_keys) + " budget " + std::to_string(budget));
+      ChunkPool pool;
+      AppendOnlyMemtable table(
+          {.pool = &pool, .hard_budget_bytes = budget, .base_capacity = {.entries = expected_keys}});
+      std::vector<std::string> keys;
+      for (uint64_t i = 0; i < 400; ++i) keys.push_back(NumberKey(Scramble(i), 8));
+      std::vector<Write> batch;
+      for (const std::string& key : keys) batch.push_back({.key = key, .sequence = batch.size() + 1});
+      const Status status = table.AppendBatch(batch);
+      ASSERT_TRUE(status.ok() || status == Status::Code::kOverBudget);
+      ASSERT_LE(table.MemoryUsage(), budget);
+    }
+  }
+}
+
 TEST(MemoryTest, HugeKeysAndValuesTakeTheOversizePath) {
   ChunkPool pool;
   AppendOnlyMemtable table({.pool = &pool});
