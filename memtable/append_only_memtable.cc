@@ -182,12 +182,13 @@ Status AppendOnlyMemtable::Impl::AppendFilled(const Write& write, size_t value_b
     if (const Status status = Writable(&state); !status.ok()) return status;
     if (pin.get() != state) return Status::Code::kOutOfMemory;  // no memory for a pin
     WriteNeed need = NeedOf({&filled, 1});
-    need.values.Add(value_bytes);
+    if (value_bytes > 0) need.values.Add(value_bytes);
     if (options_.hard_budget_bytes > 0 && state->WouldPass(options_.hard_budget_bytes, need)) {
       return Status::Code::kOverBudget;
     }
-    room = state->AllocateValue(value_bytes);
-    if (room == nullptr) return Status::Code::kOutOfMemory;
+    // Nothing for an empty value: an arena that has no buffer yet would take its first one for it.
+    if (value_bytes > 0) room = state->AllocateValue(value_bytes);
+    if (value_bytes > 0 && room == nullptr) return Status::Code::kOutOfMemory;
   }
   if (!fill({room, value_bytes})) return Status::Code::kAborted;
   filled.value = {room, value_bytes};

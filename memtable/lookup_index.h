@@ -84,9 +84,10 @@ class LookupIndex {
   size_t abandoned_bytes() const { return outgrown_bytes_.Load() + directories_.abandoned_bytes(); }
   uint64_t buffers_examined() const { return directories_.buffers_examined(); }
   // What the segments that an expectation has promised may still take.
-  uint64_t expected_segment_bytes() const {
-    constexpr uint64_t kBytesOfKey = 2 * sizeof(Slot) * 16 / kMaxFillSixteenths;
-    return expected_keys_ * kBytesOfKey + kMaxLines * sizeof(Line);
+  uint64_t expected_segment_bytes() const { return kMaxLines * sizeof(Line) << StartDepth(); }
+  // What the next directory will take.
+  uint64_t next_directory_bytes() const {
+    return sizeof(DirectoryEntry) << (empty() ? StartDepth() : LoadRoot().depth + 1);
   }
   void Drop() {
     segments_.Drop();
@@ -220,6 +221,7 @@ class LookupIndex {
   static uint64_t MaxLiveCount(const SegmentRef& segment) {
     return segment.lines() == &kNoLine ? 0 : segment.line_count() * kLineSlots / 16 * kMaxFillSixteenths;
   }
+  uint32_t StartDepth() const;
   bool Start();
   bool GrowSegmentOf(uint32_t hash31);
   bool Enlarge(uint32_t hash31);

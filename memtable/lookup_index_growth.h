@@ -16,14 +16,21 @@ typename LookupIndex<Face>::DirectoryEntry* LookupIndex<Face>::NewDirectory(uint
       directories_.Allocate(sizeof(DirectoryEntry) << depth, alignof(DirectoryEntry)));
 }
 
-// A directory as deep as the expected keys will need, of segments that are still to be made. Without an expectation:
-// one.
+// How deep a directory the expected keys will need.
 template <class Face>
-bool LookupIndex<Face>::Start() {
+uint32_t LookupIndex<Face>::StartDepth() const {
   // Some room below the limit, so that chance does not fill one segment before its time.
   constexpr uint64_t kKeysOfSegment = uint64_t{kMaxLines} * kLineSlots / 16 * kMaxFillSixteenths / 12 * 11;
   uint32_t depth = 0;
   while (depth < kMaxDepth && (kKeysOfSegment << depth) < expected_keys_) ++depth;
+  return depth;
+}
+
+// A directory as deep as the expected keys will need, of segments that are still to be made. Without an expectation:
+// one.
+template <class Face>
+bool LookupIndex<Face>::Start() {
+  const uint32_t depth = StartDepth();
   DirectoryEntry* directory = NewDirectory(depth);
   if (directory == nullptr) return false;
   for (uint64_t i = 0; i < uint64_t{1} << depth; ++i) {

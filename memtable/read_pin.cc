@@ -36,7 +36,7 @@ struct alignas(64) PinRecord {
 //
 // The race between a reader that notes a pin and an owner that looks for pins is decided as in Dekker's algorithm: each
 // stores first (the reader its cell, the owner `replacing_` or the orphan count) and then loads the other's. With
-// membarrier the owner's system call is the full fence on both sides, so the reader's store may be relaxed with a
+// membarrier the owner's system call is the full fence on both sides, so the reader's store needs only a
 // compiler barrier behind it. Without it all four accesses are sequentially consistent.
 class PinRegistry {
  public:
@@ -47,9 +47,10 @@ class PinRegistry {
 
   bool uses_membarrier() const { return uses_membarrier_; }
 
-  // Store of the side that is fenced by ReaderSideBarrier / OwnerSideBarrier.
+  // Store of the side that is fenced by ReaderSideBarrier / OwnerSideBarrier. Release: an owner that finds a cell
+  // filled again, for another Pinnable, must know as well that the reads under the cell's last pin are done.
   std::memory_order reader_store_order() const {
-    return uses_membarrier_ ? std::memory_order_relaxed : std::memory_order_seq_cst;
+    return uses_membarrier_ ? std::memory_order_release : std::memory_order_seq_cst;
   }
   void ReaderSideBarrier() const { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
@@ -270,6 +271,7 @@ Pinnable* PinnedPointer::TryReplace(Pinnable* next) {
   PinRegistry& registry = PinRegistry::Get();
   Pinnable* const previous = current_.load(std::memory_order_relaxed);
   replacing_.store(true, std::memory_order_seq_cst);
+  // Nothing cannot be pinned; to the registry every empty cell would look like a pin on it.
   const bool pinned = previous != nullptr && (!registry.OwnerSideBarrier() || registry.IsPinned(previous));
   if (!pinned) current_.store(next, std::memory_order_seq_cst);
   replacing_.store(false, std::memory_order_seq_cst);

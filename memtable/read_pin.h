@@ -28,7 +28,7 @@ using PinCell = std::atomic<Pinnable*>;
 // Owns one cell of the thread that made it; move-only; may be let go on any thread.
 // Thread safety: one thread at a time; different pins do not touch each other.
 // When full or wrong: empty (false) when the table has been released or no memory was left for a cell.
-// Cost: a relaxed store to make and a release store to let go (a locked instruction more where membarrier is refused).
+// Cost: a release store to make and one to let go (a locked instruction more where membarrier is refused).
 class ReadPin {
  public:
   ReadPin() = default;
@@ -65,7 +65,7 @@ class PinnedPointer {
   ReadPin Pin() const;
 
   // Puts `next` in place of what is current if nobody pins that, and returns it to the caller, who frees it. On a live
-  // pin nothing changes and null is returned.
+  // pin nothing changes and null is returned. Null that is current is always replaced, and returned.
   Pinnable* TryReplace(Pinnable* next);
 
   // Ends: null becomes current; what was current is freed now, or by the last pin on it. Never waits.

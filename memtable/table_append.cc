@@ -100,10 +100,12 @@ Status TableState::Append(std::span<const Write> writes, bool trusted_sorted) {
   if (writes.size() == 1) return AppendOne(writes[0]);
   if (ascending_) {
     bool done = false;
-    const Status status = AppendAscending(writes, trusted_sorted, &done);
+    size_t built_count = 0;
+    const Status status = AppendAscending(writes, trusted_sorted, &done, &built_count);
     if (done || !status.ok()) return status;
+    return AppendIndexed(writes, built_count);
   }
-  return AppendIndexed(writes);
+  return AppendIndexed(writes, /*built_count=*/0);
 }
 
 Status TableState::AppendOne(const Write& write) {
@@ -138,9 +140,10 @@ Status TableState::AppendOne(const Write& write) {
   return Status::Code::kOk;
 }
 
-// Extends the base if all writes ascend; otherwise ends it. `*done` says which. Entries that were built are built again
-// then, which happens once in the life of a table.
-Status TableState::AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done) {
+// Extends the base if all writes ascend; otherwise ends it. `*done` says which, and `*built_count` how many entries
+// then lie in their slots already.
+Status TableState::AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done,
+                                   size_t* built_count) {
   const uint64_t first = log_.writer_size();
   Sequence max_sequence = 0;
   const Entry* previous = last_in_base_;
@@ -152,7 +155,11 @@ Status TableState::AppendAscending(std::span<const Write> writes, bool trusted_s
     if (i == 0 || !trusted_sorted || kChecksTrust) {
       const int step = StepFrom(previous, *entry);
       if (step == 0) return Status::Code::kDuplicate;
-      if (step > 0) return i > 0 && trusted_sorted ? Status::Code::kInvalidArgument : SealBase();
+      if (step > 0 && i > 0 && trusted_sorted) return Status::Code::kInvalidArgument;
+      if (step > 0) {
+        *built_count = i + 1;
+        return SealBase();
+      }
     }
     previous = entry;
   }
@@ -161,7 +168,8 @@ Status TableState::AppendAscending(std::span<const Write> writes, bool trusted_s
   return Status::Code::kOk;
 }
 
-Status TableState::AppendIndexed(std::span<const Write> writes) {
+// The first `built_count` entries have been built: building them twice would take twice what the budget was asked for.
+Status TableState::AppendIndexed(std::span<const Write> writes, size_t built_count) {
   if (!IndexPending()) return Status::Code::kOutOfMemory;
   const uint64_t first = log_.writer_size();
   Sequence max_sequence = max_sequence_;
@@ -171,7 +179,7 @@ Status TableState::AppendIndexed(std::span<const Write> writes) {
     const size_t count = std::min(kBlock, writes.size() - begin);
     for (size_t i = 0; i < count; ++i) {
       Entry* entry = walk.Next(log_);
-      if (!BuildEntry(writes[begin + i], entry, first + begin + i)) {
+      if (begin + i >= built_count && !BuildEntry(writes[begin + i], entry, first + begin + i)) {
         AbandonIndexed(begin);
         return Status::Code::kOutOfMemory;
       }

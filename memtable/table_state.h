@@ -121,8 +121,8 @@ class TableState final : public Pinnable {
   [[nodiscard]] static bool Refer(Arena* arena, const char* data, size_t size, ByteRef* ref);
   uint64_t IndexGrowth(uint64_t entry_count) const;
   Status AppendOne(const Write& write);
-  Status AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done);
-  Status AppendIndexed(std::span<const Write> writes);
+  Status AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done, size_t* built_count);
+  Status AppendIndexed(std::span<const Write> writes, size_t built_count);
   int StepFrom(const Entry* previous, const Entry& entry) const;
   void ExtendBase(const Entry* last, uint64_t count, Sequence max_sequence, const LogWalk<Entry>& walk);
   Status SealBase();

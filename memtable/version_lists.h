@@ -107,13 +107,15 @@ class VersionLists {
     return node == 0 ? std::nullopt : std::optional<uint32_t>(Word(node));
   }
 
-  // `count` zero words behind each other; 0 when memory is refused. Word 0 is never given out, since 0 means none.
+  // `count` zero words behind each other; 0 when memory is refused or a handle could not name them any more. Word 0 is
+  // never given out, since 0 means none.
   uint32_t NewWords(uint64_t count) {
     uint64_t start = words_.writer_size();
     if (start == 0) start = 1;
     if (start + 2 * count > AppendLog<uint32_t>::kMaxSlots) return 0;
     if (!words_.EnsureRoom(start - words_.writer_size() + count)) return 0;
     if (const uint64_t behind = words_.ContiguousFrom(start); behind < count) start += behind;
+    if (start + count > decltype(words_)::kMaxSlots) return 0;
     if (!words_.EnsureRoom(start - words_.writer_size() + count)) return 0;
     std::atomic<uint32_t>* words = words_.At(start);
     for (uint64_t i = 0; i < count; ++i) new (&words[i]) std::atomic<uint32_t>(0);

@@ -1,5 +1,7 @@
 // Memory numbers, budgets, bad input.
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -163,6 +165,52 @@ TEST(MemoryTest, HardBudgetHoldsForBatchesAndAfterAGenerationThatWasLarger) {
       ASSERT_LE(table.MemoryUsage(), budget);
       ASSERT_TRUE(table.Put(NumberKey(random(), 24), ++sequence, std::string(15'000, 'v')).ok() ||
                   table.MemoryUsage() > budget / 2);
+      ASSERT_LE(table.MemoryUsage(), budget);
+    }
+  }
+}
+
+TEST(MemoryTest, HardBudgetHoldsForTheBatchThatEndsTheAscendingStretch) {
+  const size_t budget = size_t{4} << 20;
+  ChunkPool pool;
+  AppendOnlyMemtable table({.pool = &pool, .hard_budget_bytes = budget});
+  const std::string value(500, 'v');
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < budget / 2 / value.size(); ++i) keys.push_back(NumberKey(i + 1, 24));
+  keys.back() = NumberKey(0, 24);
+  std::vector<Write> batch;
+  for (const std::string& key : keys) {
+    batch.push_back({.key = key, .sequence = batch.size() + 1, .value = value});
+  }
+  ASSERT_TRUE(table.AppendBatch(batch).ok());
+  EXPECT_LE(table.MemoryUsage(), budget);
+  EXPECT_EQ(table.entry_count(), batch.size());
+  for (const std::string& key : keys) ASSERT_EQ(table.Get(key).value, value);
+}
+
+TEST(MemoryTest, HardBudgetHoldsForEmptyFilledValues) {
+  ChunkPool pool;
+  const Capacity capacity{.value_bytes = uint64_t{64} << 20};  // the first buffer of values would be a large one
+  AppendOnlyMemtable table({.pool = &pool, .hard_budget_bytes = size_t{64} << 10, .base_capacity = capacity});
+  const auto fill = [](std::span<char> room) { return room.empty(); };
+  ASSERT_TRUE(table.AppendFilled({.key = "k", .sequence = 1}, 0, fill).ok());
+  EXPECT_TRUE(table.Get("k").found());
+  EXPECT_LE(table.MemoryUsage(), size_t{64} << 10);
+}
+
+TEST(MemoryTest, HardBudgetHoldsForAnIndexThatExpectsMuch) {
+  for (const uint64_t expected_keys : {uint64_t{82'593}, uint64_t{100'000'000}, UINT64_MAX}) {
+    for (size_t budget = size_t{2400} << 10; budget >= size_t{1000} << 10; budget -= size_t{10} << 10) {
+      SCOPED_TRACE("expected keys " + std::to_string(expected_keys) + " budget " + std::to_string(budget));
+      ChunkPool pool;
+      AppendOnlyMemtable table(
+          {.pool = &pool, .hard_budget_bytes = budget, .base_capacity = {.entries = expected_keys}});
+      std::vector<std::string> keys;
+      for (uint64_t i = 0; i < 400; ++i) keys.push_back(NumberKey(Scramble(i), 8));
+      std::vector<Write> batch;
+      for (const std::string& key : keys) batch.push_back({.key = key, .sequence = batch.size() + 1});
+      const Status status = table.AppendBatch(batch);
+      ASSERT_TRUE(status.ok() || status == Status::Code::kOverBudget);
       ASSERT_LE(table.MemoryUsage(), budget);
     }
   }

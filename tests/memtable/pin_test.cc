@@ -263,6 +263,25 @@ TEST_F(PinTest, PinsWhileAThreadEnds) {
   EXPECT_EQ(LentBytes(pool_), 0u);
 }
 
+// A table that had no memory for its first generation: the registry's empty cells are no pins on "nothing".
+TEST_F(PinTest, NothingIsReplacedThoughCellsAreEmpty) {
+  struct Counted : Pinnable {
+    explicit Counted(int* ends) : ends_(ends) {}
+    ~Counted() override { ++*ends_; }
+    int* const ends_;
+  };
+  int ends = 0;
+  PinnedPointer first(new Counted(&ends));
+  first.Pin().Reset();  // this thread has cells now, all empty
+  PinnedPointer second(nullptr);
+  Pinnable* const next = new Counted(&ends);
+  EXPECT_EQ(second.TryReplace(next), nullptr);
+  EXPECT_EQ(second.Load(), next);
+  first.Abandon();
+  second.Abandon();
+  EXPECT_EQ(ends, 2);
+}
+
 TEST_F(PinTest, ThreadLocalTables) {
   std::vector<std::thread> threads;
   std::atomic<uint64_t> wrong{0};
