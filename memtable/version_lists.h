@@ -112,7 +112,6 @@ class VersionLists {
   uint32_t NewWords(uint64_t count) {
     uint64_t start = words_.writer_size();
     if (start == 0) start = 1;
-    if (start + 2 * count > AppendLog<uint32_t>::kMaxSlots) return 0;
     if (!words_.EnsureRoom(start - words_.writer_size() + count)) return 0;
     if (const uint64_t behind = words_.ContiguousFrom(start); behind < count) start += behind;
     if (start + count > decltype(words_)::kMaxSlots) return 0;
