@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -99,6 +100,7 @@ class AppendLog {
   static Place Locate(uint64_t number) {
     if (number < kInlineSlots) {
       const uint64_t block = number / (kSegmentsPerClass * kFirstSlots) + 1;
+      assert(block > 0);
       const int group = static_cast<int>(std::bit_width(block)) - 1;
       const uint64_t first = kSegmentsPerClass * kFirstSlots * ((uint64_t{1} << group) - 1);
       const uint64_t slots = kFirstSlots << group;
@@ -120,6 +122,7 @@ class AppendLog {
   };
   static PagePlace LocatePage(uint64_t segment) {
     const uint64_t block = (segment - kInlineSegments) / kFirstPageSegments + 1;
+    assert(block > 0);
     const auto page = static_cast<size_t>(std::bit_width(block)) - 1;
     return {page, (segment - kInlineSegments) - kFirstPageSegments * ((uint64_t{1} << page) - 1),
             kFirstPageSegments << page};

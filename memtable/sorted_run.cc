@@ -35,7 +35,7 @@ bool SortedRun::AppendAll(const RunRecord* records, uint64_t count) {
 bool SortedRun::AddChunk() {
   const uint64_t wanted = expected_size_ > size_ ? expected_size_ - size_ : 1;
   const size_t bytes = std::min<uint64_t>(wanted, kChunkRecords) * sizeof(RunRecord);
-  void* grown = std::realloc(static_cast<void*>(chunks_), (chunk_count_ + 1) * sizeof(RunRecord*));
+  void* grown = std::realloc(static_cast<void*>(chunks_), (chunk_count_ + 1) * sizeof(void*));
   if (grown == nullptr) return false;
   chunks_ = static_cast<RunRecord**>(grown);
   const size_t before = memory_.reserved_bytes();
