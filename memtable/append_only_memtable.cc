@@ -23,13 +23,15 @@ bool IsBlob(std::string_view bytes) {
 
 // Without branches between the conditions: they hold for nearly every write.
 bool IsValid(const Write& write) {
-  const auto is_null = [](std::string_view bytes) { return (bytes.data() == nullptr) & !bytes.empty(); };
-  const bool is_wrong = (write.key.size() >= kMaxBlobBytes) | (write.key_suffix.size() >= kMaxBlobBytes) |
-                        (write.key.size() + write.key_suffix.size() >= kMaxBlobBytes) |
-                        (write.value.size() >= kMaxBlobBytes) | is_null(write.key) | is_null(write.key_suffix) |
-                        is_null(write.value) | (write.sequence > kMaxSequence) |
-                        ((static_cast<uint8_t>(write.kind) & EntryFace::kDeadBit) != 0);
-  return !is_wrong;
+  unsigned wrong = 0;
+  for (const std::string_view bytes : {write.key, write.key_suffix, write.value}) {
+    wrong |= static_cast<unsigned>(bytes.size() >= kMaxBlobBytes);
+    wrong |= static_cast<unsigned>(bytes.data() == nullptr && !bytes.empty());
+  }
+  wrong |= static_cast<unsigned>(write.key.size() + write.key_suffix.size() >= kMaxBlobBytes);
+  wrong |= static_cast<unsigned>(write.sequence > kMaxSequence);
+  wrong |= static_cast<unsigned>(write.kind) & EntryFace::kDeadBit;
+  return wrong == 0;
 }
 
 bool AreValid(std::span<const Write> writes) {
