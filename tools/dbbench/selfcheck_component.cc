@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kKeyBytes = 16;
 constexpr size_t kValueBytes = 128;
-constexpr size_t kBatch = 1000;
+constexpr size_t kBatch = 100;
 
 // CPU time of this thread: another process that takes the core for a while is not counted, though its traces in the
 // caches are.
