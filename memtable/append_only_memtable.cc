@@ -82,7 +82,7 @@ class AppendOnlyMemtable::Impl {
         lock_(options.concurrent_writers),
         expected_(options.base_capacity),
         expected_keys_(options.base_capacity.entries),
-        current_(NewState()) {}
+        current_(NewState(expected_keys_)) {}
   ~Impl() { current_.Abandon(); }
 
   // The current generation; null once released, or when there was no memory for it.
@@ -143,9 +143,9 @@ class AppendOnlyMemtable::Impl {
 
  private:
   // Null when there is no memory for it.
-  TableState* NewState() {
+  TableState* NewState(uint64_t expected_keys) {
     auto* state =
-        new (std::nothrow) TableState(&pool_, options_.checksum_entries, options_.base_capacity, expected_keys_);
+        new (std::nothrow) TableState(&pool_, options_.checksum_entries, options_.base_capacity, expected_keys);
     if (state == nullptr || state->IsWhole(options_.checksum_entries)) return state;
     DestroyUnpinned(state);
     return nullptr;
@@ -212,43 +212,31 @@ Status AppendOnlyMemtable::Impl::TryReplace(ResetKindLabel kind, TableState** pr
   const std::lock_guard<WriterLock> lock(lock_);
   if (closed_.load(std::memory_order_relaxed)) return Status::Code::kClosed;
   TableState* const old = State();
+  // What this generation held, or half of what was expected of it, so that one large generation is forgotten in a few.
+  const bool forgets = kind == ResetKindLabel::k_reset_hard;
   const Capacity held = old == nullptr ? Capacity{} : old->held();
   const Capacity halved{expected_.entries / 2, expected_.key_bytes / 2, expected_.value_bytes / 2};
-  const Capacity before = expected_;
-  const uint64_t keys_before = expected_keys_;
-  // What this generation held, or half of what was expected of it, so that one large generation is forgotten in a few.
-  expected_ = kind == ResetKindLabel::k_reset_hard ? options_.base_capacity
-                                                   : Largest(options_.base_capacity, Largest(held, halved));
+  const Capacity expected = forgets ? options_.base_capacity : Largest(options_.base_capacity, Largest(held, halved));
   const uint64_t indexed_keys = old == nullptr ? 0 : old->indexed_key_count();
-  expected_keys_ = kind == ResetKindLabel::k_reset_hard
-                       ? options_.base_capacity.entries
-                       : std::max({options_.base_capacity.entries, indexed_keys, expected_keys_ / 2});
-  TableState* next = nullptr;
-  if (!ends) {
-    next = NewState();
-    if (next == nullptr) {
-      expected_ = before;
-      expected_keys_ = keys_before;
-      return Status::Code::kOutOfMemory;
-    }
-  }
-  if (old != nullptr && current_.TryReplace(next) == nullptr) {
+  const uint64_t expected_keys = forgets ? options_.base_capacity.entries
+                                         : std::max({options_.base_capacity.entries, indexed_keys, expected_keys_ / 2});
+  TableState* const next = ends ? nullptr : NewState(expected_keys);
+  if (next == nullptr && !ends) return Status::Code::kOutOfMemory;
+  if (current_.TryReplace(next) == nullptr && old != nullptr) {
     if (next != nullptr) DestroyUnpinned(next);
-    expected_ = before;
-    expected_keys_ = keys_before;
     return Status::Code::kBusy;
   }
-  if (old == nullptr) current_.TryReplace(next);
+  expected_ = expected;
+  expected_keys_ = expected_keys;
   if (old != nullptr) {
+    // Counters and maxima are the table's, gauges the generation's.
     TableStats total = past_;
     old->AddTo(&total);
-    past_.peak_bytes = total.peak_bytes;
-    past_.longest_chain = total.longest_chain;
-    past_.buffers_examined = total.buffers_examined;
-    past_.sorts = total.sorts;
-    past_.sorted_entries = total.sorted_entries;
-    past_.merges = total.merges;
-    past_.merged_entries = total.merged_entries;
+    ForEachTableMetric(
+        [](const MetricInfo& info, std::span<uint64_t> past, std::span<const uint64_t> now) {
+          if (info.type != MetricType::kGauge) std::copy(now.begin(), now.end(), past.begin());
+        },
+        past_, total);
   }
   past_.resets[static_cast<size_t>(kind)] += 1;
   closed_.store(ends, std::memory_order_relaxed);
