@@ -135,7 +135,7 @@ TEST(ChunkPoolTest, HugePagesAreAskedForOnlyBehindLargeChunks) {
     for (size_t slot = 0; slot < kSizeClassCount; slot++) {
       TestSource source;
       ChunkPoolOptions options = PoolOptions(0, &source);
-      options.huge_pages = huge_pages;
+      options.cold_start.huge_pages = huge_pages;
       ChunkPool pool(options);
       ChunkPool::Release(pool.Acquire(ClassBytes(slot), ChunkKind::k_key));
       EXPECT_EQ(source.huge_maps, huge_pages && ClassBytes(slot) >= 256 * 1024 ? 1u : 0u) << ClassBytes(slot);
