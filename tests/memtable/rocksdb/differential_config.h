@@ -18,7 +18,10 @@ enum class KeyShape : uint64_t {
   kLong64Bytes,  // the same with 64
 };
 
-// As it is made: RocksDB's own defaults. Every field is a number so that one table names them all.
+enum class ManualFlush : uint64_t { kAny, kWaiting, kNotWaiting, kNone };
+
+// As it is made: nothing but plain writes and reads, in memtables that no round fills. Every field is a number so that
+// one table names them all.
 struct RoundConfig {
   uint64_t seed = 0;
   uint64_t operation_count = 0;
@@ -34,8 +37,10 @@ struct RoundConfig {
   uint64_t kept_iterators = 0;
   uint64_t other_instances = 0;  // read-only and secondary ones
 
+  uint64_t manual_flush = 0;  // ManualFlush
+
   // Column families.
-  uint64_t write_buffer_bytes = 64 << 20;
+  uint64_t write_buffer_bytes = 16 << 20;
   uint64_t inplace_update = 0;
   uint64_t max_successive_merges = 0;
   uint64_t prefix_bytes = 0;  // of a capped prefix extractor

@@ -1,6 +1,7 @@
 #include "strongbin/tests/memtable/rocksdb/differential_generator.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -27,7 +28,8 @@ struct Weight {
 
 class Generator {
  public:
-  explicit Generator(const RoundConfig& config) : config_(config), random_(config.seed), keys_(config) {
+  explicit Generator(const RoundConfig& config)
+      : config_(config), random_(config.seed), keys_(config), flush_(static_cast<ManualFlush>(config.manual_flush)) {
     const auto add = [&](OpKind kind, uint64_t weight) { weights_.push_back({weight, kind}); };
     add(OpKind::kPut, 560);  // stands for all writes
     add(OpKind::kGet, 90);
@@ -44,8 +46,8 @@ class Generator {
       add(OpKind::kMoveIterator, 80);
       add(OpKind::kCloseIterator, 10);
     }
-    add(OpKind::kFlush, 4);
-    add(OpKind::kCompact, 1);
+    if (flush_ != ManualFlush::kNone) add(OpKind::kFlush, 4);
+    if (flush_ <= ManualFlush::kWaiting) add(OpKind::kCompact, 1);
     add(OpKind::kCompareAll, 1);
     add(OpKind::kReopen, 1);
     if (config.other_instances != 0) {
@@ -102,7 +104,8 @@ class Generator {
         AddMoves(place, &operation);
         break;
       case OpKind::kFlush:
-        operation.option = Below(&random_, IsExact(config_) ? 2 : 3);
+        operation.option = Below(&random_, flush_ == ManualFlush::kWaiting || IsExact(config_) ? 2 : 3);
+        if (flush_ == ManualFlush::kNotWaiting) operation.option = 2;
         break;
       case OpKind::kCompact:
         if (Chance(2)) std::tie(operation.key, operation.end) = Range(place);
@@ -146,8 +149,7 @@ class Generator {
     operation.value_seed = Below(&random_, 1'000'000);
     operation.value_bytes = ValueBytes(place);
     if (operation.kind == OpKind::kSingleDelete) {
-      if (Chance(2)) operation.kind = OpKind::kPut;
-      operation.key = keys_.Make(place.single, &random_);
+      ChooseSingle(place, &operation);
     } else if (operation.kind == OpKind::kDeleteRange && config_.range_deletes != 0) {
       std::tie(operation.key, operation.end) = Range(place);
     } else {
@@ -160,6 +162,21 @@ class Generator {
       operation.value_seed = operation.value_bytes = 0;
     }
     return operation;
+  }
+
+  // Puts a key of the single region, or deletes one that was put.
+  void ChooseSingle(const Place& place, Operation* operation) {
+    std::vector<Operation>& puts = single_puts_[place.single];
+    if (puts.empty() || Chance(2)) {
+      operation->kind = OpKind::kPut;
+      operation->key = keys_.Make(place.single, &random_);
+      puts.push_back(*operation);
+      return;
+    }
+    std::swap(puts[Below(&random_, puts.size())], puts.back());
+    operation->family = puts.back().family;
+    operation->key = std::move(puts.back().key);
+    puts.pop_back();
   }
 
   uint64_t ValueBytes(const Place& place) {
@@ -217,17 +234,17 @@ class Generator {
   }
 
   void AddThreads(Operation* operation) {
-    static const std::vector<Weight> kParts = {{700, OpKind::kPut},
-                                               {100, OpKind::kGet},
-                                               {20, OpKind::kMultiGet},
-                                               {100, OpKind::kIterate},
-                                               {2, OpKind::kFlush}};
+    const std::vector<Weight> parts = {{700, OpKind::kPut},
+                                       {100, OpKind::kGet},
+                                       {20, OpKind::kMultiGet},
+                                       {100, OpKind::kIterate},
+                                       {flush_ == ManualFlush::kNone ? 0u : 2u, OpKind::kFlush}};
     for (uint64_t thread = 0; thread < config_.threads; ++thread) {
       const Place place{.plain = {static_cast<char>(kFirstThreadRegion + static_cast<char>(thread))},
                         .single = {static_cast<char>(kFirstThreadSingleRegion + static_cast<char>(thread))},
                         .shared = true};
       for (uint64_t count = 10 + Below(&random_, 40); count > 0; --count) {
-        operation->parts.push_back(Make(Pick(kParts), place));
+        operation->parts.push_back(Make(Pick(parts), place));
         operation->parts.back().thread = thread;
       }
     }
@@ -236,7 +253,9 @@ class Generator {
   const RoundConfig config_;
   Random random_;
   KeyMaker keys_;
+  const ManualFlush flush_;
   std::vector<Weight> weights_;
+  std::map<std::string, std::vector<Operation>> single_puts_;
 };
 
 }  // namespace

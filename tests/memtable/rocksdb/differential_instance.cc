@@ -24,6 +24,9 @@ rdb::Status Instance::Open(InstanceKind kind, const rdb::Options& options, const
       break;
   }
   db_.reset(db);
+  // Values that are updated in place cannot be pinned, so RocksDB refuses to go backward over them, but not once they
+  // are flushed.
+  only_forward_ = options.inplace_update_support;
   return status;
 }
 
@@ -34,16 +37,20 @@ void Instance::Close() {
   db_.reset();
 }
 
+std::unique_ptr<MovedIterator> Instance::NewIterator(const SharedSnapshot& snapshot, const Operation& operation) const {
+  return std::make_unique<MovedIterator>(db_.get(), family(operation.family), snapshot, operation, only_forward_);
+}
+
 void Instance::ReadAll(const SharedSnapshot& snapshot, Trace* trace) const {
   rdb::ReadOptions options;
   if (snapshot != nullptr) options.snapshot = snapshot->snapshot();
   options.total_order_seek = true;
-  for (rdb::ColumnFamilyHandle* family : families_) {
-    MovedIterator(db_.get(), family, snapshot, {}).MoveOverAll(trace);
+  for (uint64_t number = 0; number < families_.size(); ++number) {
+    NewIterator(snapshot, {.family = number})->MoveOverAll(trace);
     std::string value;
-    const std::unique_ptr<rdb::Iterator> iterator(db_->NewIterator(options, family));
+    const std::unique_ptr<rdb::Iterator> iterator(db_->NewIterator(options, family(number)));
     for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
-      const rdb::Status status = db_->Get(options, family, iterator->key(), &value);
+      const rdb::Status status = db_->Get(options, family(number), iterator->key(), &value);
       trace->AddValue("get", status, value);
     }
     trace->AddStatus("end of scan", iterator->status());

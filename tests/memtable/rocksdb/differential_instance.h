@@ -31,6 +31,9 @@ class Instance {
   ROCKSDB_NAMESPACE::ColumnFamilyHandle* family(uint64_t number) const { return families_[number % families_.size()]; }
   const std::vector<ROCKSDB_NAMESPACE::ColumnFamilyHandle*>& families() const { return families_; }
 
+  // See MovedIterator.
+  std::unique_ptr<MovedIterator> NewIterator(const SharedSnapshot& snapshot, const Operation& operation) const;
+
   // Everything that is seen at `snapshot`, or at the newest state, by scans in both directions and by a lookup of each
   // key.
   void ReadAll(const SharedSnapshot& snapshot, Trace* trace) const;
@@ -38,6 +41,7 @@ class Instance {
  private:
   std::unique_ptr<ROCKSDB_NAMESPACE::DB> db_;
   std::vector<ROCKSDB_NAMESPACE::ColumnFamilyHandle*> families_;
+  bool only_forward_ = false;
 };
 
 }  // namespace strongbin::differential

@@ -11,13 +11,14 @@ constexpr size_t kMaxPinnedKeys = 1000;
 }  // namespace
 
 MovedIterator::MovedIterator(rdb::DB* db, rdb::ColumnFamilyHandle* family, SharedSnapshot snapshot,
-                             const Operation& operation)
+                             const Operation& operation, bool only_forward)
     : mode_(static_cast<IteratorMode>(operation.mode)),
       lower_(operation.key),
       upper_(operation.end),
       lower_slice_(lower_ ? *lower_ : rdb::Slice()),
       upper_slice_(upper_ ? *upper_ : rdb::Slice()),
       pins_(operation.option == 1 && mode_ != IteratorMode::kTailing),
+      only_forward_(only_forward),
       snapshot_(std::move(snapshot)) {
   rdb::ReadOptions options;
   if (snapshot_ != nullptr) options.snapshot = snapshot_->snapshot();
@@ -33,6 +34,8 @@ MovedIterator::MovedIterator(rdb::DB* db, rdb::ColumnFamilyHandle* family, Share
 bool MovedIterator::IsDefined(OpKind move) const {
   const bool relative = move == OpKind::kNext || move == OpKind::kPrev;
   if (relative && (!positioned_ || !iterator_->Valid())) return false;
+  const bool backward = move == OpKind::kSeekToLast || move == OpKind::kSeekForPrev || move == OpKind::kPrev;
+  if (backward && only_forward_) return false;
   switch (mode_) {
     case IteratorMode::kTotalOrder:
       return true;
@@ -109,6 +112,7 @@ void MovedIterator::MoveOverAll(Trace* trace) {
   if (mode_ != IteratorMode::kTotalOrder) return;
   const auto move = [&](OpKind kind) { MoveOnce({.kind = kind}, trace); };
   for (move(OpKind::kSeekToFirst); iterator_->Valid();) move(OpKind::kNext);
+  if (only_forward_) return;
   for (move(OpKind::kSeekToLast); iterator_->Valid();) move(OpKind::kPrev);
 }
 

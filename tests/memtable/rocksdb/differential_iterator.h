@@ -20,9 +20,9 @@ using SharedSnapshot = std::shared_ptr<ROCKSDB_NAMESPACE::ManagedSnapshot>;
 class MovedIterator {
  public:
   // `operation` has the mode and the bounds; its option 1 pins what is read. `snapshot` may be null; RocksDB needs it
-  // for as long as the iterator lives.
+  // for as long as the iterator lives. `only_forward`: moves backward are skipped too.
   MovedIterator(ROCKSDB_NAMESPACE::DB* db, ROCKSDB_NAMESPACE::ColumnFamilyHandle* family, SharedSnapshot snapshot,
-                const Operation& operation);
+                const Operation& operation, bool only_forward);
 
   // Records after each move where the iterator is. Moves that RocksDB leaves undefined are skipped: by both databases,
   // as long as both agree.
@@ -42,6 +42,7 @@ class MovedIterator {
   const ROCKSDB_NAMESPACE::Slice lower_slice_;
   const ROCKSDB_NAMESPACE::Slice upper_slice_;
   const bool pins_;
+  const bool only_forward_;
   const SharedSnapshot snapshot_;
   std::unique_ptr<ROCKSDB_NAMESPACE::Iterator> iterator_;
   bool positioned_ = false;

@@ -79,10 +79,7 @@ void Side::Execute(const Operation& operation, uint64_t marker, Trace* trace) {
   if (IsWrite(operation.kind)) return Write(operation, marker, trace);
   SharedSnapshot& snapshot = snapshots_[operation.slot % kSlotCount];
   std::unique_ptr<MovedIterator>& iterator = iterators_[operation.slot % kSlotCount];
-  const auto new_iterator = [&] {
-    return std::make_unique<MovedIterator>(primary_.db(), primary_.family(operation.family), SnapshotAt(operation.at),
-                                           operation);
-  };
+  const auto new_iterator = [&] { return primary_.NewIterator(SnapshotAt(operation.at), operation); };
   switch (operation.kind) {
     case OpKind::kGet:
       return Get(operation, trace);

@@ -35,19 +35,19 @@ std::string DescribeFailure(const Round& round, const Verdict& verdict, const Fa
 TEST(DifferentialTest, SameOperationsGiveSameAnswersAsTheSkipList) {
   const Arguments& arguments = GetArguments();
   if (!arguments.replay_file.empty()) GTEST_SKIP() << "there is something to replay";
-  const bool is_long_run = arguments.step_count != 0;
-  const uint64_t step_count = is_long_run ? arguments.step_count : TestScale(20'000, 200'000);
+  const uint64_t step_count = arguments.step_count != 0 ? arguments.step_count : TestScale(20'000, 200'000);
   std::array<uint64_t, kOpKindCount> counts{};
   uint64_t kill_count = 0;
   uint64_t steps_done = 0;
   for (uint64_t seed = arguments.seed; steps_done < step_count; ++seed) {
+    std::printf("seed %ju, after %ju steps\n", uintmax_t{seed}, uintmax_t{steps_done});
+    std::fflush(stdout);
     const Round round = GenerateRound(RandomConfig(seed, kRoundOperationCount));
     const Verdict verdict = RunRound(round, arguments.factories);
     ASSERT_TRUE(verdict.same()) << DescribeFailure(round, verdict, arguments.factories);
     for (const Operation& operation : round.operations) ++counts[static_cast<size_t>(operation.kind)];
     steps_done += verdict.done_count;
     kill_count += verdict.kill_count;
-    if (is_long_run) std::printf("seed %ju: %ju steps\n", uintmax_t{seed}, uintmax_t{steps_done});
   }
   std::printf("%ju steps, %ju kills;", uintmax_t{steps_done}, uintmax_t{kill_count});
   for (size_t kind = 0; kind < kOpKindCount; ++kind) {
