@@ -5,6 +5,7 @@
 
 #include <rocksdb/slice_transform.h>
 
+#include "strongbin/memtable/rocksdb/rep_factory.h"
 #include "strongbin/tests/memtable/rocksdb/differential_merge.h"
 #include "strongbin/tests/memtable/test_keys.h"
 
@@ -25,10 +26,14 @@ constexpr std::array kFields = {Number{"seed", &RoundConfig::seed},
                                 Number{"tailing", &RoundConfig::tailing},
                                 Number{"threads", &RoundConfig::threads},
                                 Number{"kills", &RoundConfig::kills},
+                                Number{"fills", &RoundConfig::fills},
                                 Number{"snapshots", &RoundConfig::snapshots},
                                 Number{"kept_iterators", &RoundConfig::kept_iterators},
                                 Number{"other_instances", &RoundConfig::other_instances},
                                 Number{"manual_flush", &RoundConfig::manual_flush},
+                                Number{"own_pool", &RoundConfig::own_pool},
+                                Number{"drop_pool_when_unused", &RoundConfig::drop_pool_when_unused},
+                                Number{"cold_start", &RoundConfig::cold_start},
                                 Number{"write_buffer_bytes", &RoundConfig::write_buffer_bytes},
                                 Number{"inplace_update", &RoundConfig::inplace_update},
                                 Number{"max_successive_merges", &RoundConfig::max_successive_merges},
@@ -52,6 +57,8 @@ constexpr std::array kFields = {Number{"seed", &RoundConfig::seed},
                                 Number{"disable_wal", &RoundConfig::disable_wal},
                                 Number{"hint_per_batch", &RoundConfig::hint_per_batch},
                                 Number{"batch_protection_bytes", &RoundConfig::batch_protection_bytes}};
+
+constexpr std::array kColdStarts = {"auto", "huge_pages", "populate", "none"};
 
 // What RocksDB would refuse or, for writes, answer with an error each time.
 void MakeAcceptable(RoundConfig* config) {
@@ -103,9 +110,14 @@ RoundConfig RandomConfig(uint64_t seed, uint64_t operation_count) {
   config.range_deletes = 1 - flag(4);
   config.threads = one_of(4, {2, 3, 4});
   config.kills = flag(4);
+  config.fills = flag(8);
   config.snapshots = 1 - flag(8);
   config.kept_iterators = 1 - flag(8);
   config.other_instances = flag(2);
+
+  config.own_pool = flag(4);
+  config.drop_pool_when_unused = flag(4);
+  config.cold_start = Below(&random, kColdStarts.size());
 
   config.write_buffer_bytes = one_of(2, {uint64_t{64} << 10, uint64_t{64} << 10, uint64_t{1} << 20}, kLargeBufferBytes);
   config.inplace_update = flag(8);
@@ -142,6 +154,13 @@ RoundConfig RandomConfig(uint64_t seed, uint64_t operation_count) {
 bool IsExact(const RoundConfig& config) {
   return config.write_buffer_bytes == kLargeBufferBytes && config.mempurge_percent == 0 &&
          config.automatic_compactions == 0 && config.threads == 0 && config.kills == 0;
+}
+
+std::string AsFactoryText(const RoundConfig& config, const std::string& name) {
+  if (name != kRocksDBFactoryName) return name;
+  return "id=" + name + ";pool=" + (config.own_pool != 0 ? "own" : "process") +
+         ";drop_pool_when_unused=" + (config.drop_pool_when_unused != 0 ? "true" : "false") +
+         ";cold_start=" + kColdStarts[config.cold_start % kColdStarts.size()];
 }
 
 rdb::Options AsOptions(const RoundConfig& config) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include <rocksdb/options.h>
 
@@ -33,11 +34,17 @@ struct RoundConfig {
   uint64_t tailing = 0;
   uint64_t threads = 0;  // how many write at once in some operations
   uint64_t kills = 0;
+  uint64_t fills = 0;
   uint64_t snapshots = 0;
   uint64_t kept_iterators = 0;
   uint64_t other_instances = 0;  // read-only and secondary ones
 
   uint64_t manual_flush = 0;  // ManualFlush
+
+  // The memtable under test, where it is ours.
+  uint64_t own_pool = 0;
+  uint64_t drop_pool_when_unused = 0;
+  uint64_t cold_start = 0;  // as in kColdStarts
 
   // Column families.
   uint64_t write_buffer_bytes = 16 << 20;
@@ -79,6 +86,9 @@ RoundConfig RandomConfig(uint64_t seed, uint64_t operation_count);
 // Whether both databases switch and flush their memtables at the same operations: then also what depends on that is
 // compared.
 bool IsExact(const RoundConfig& config);
+
+// For MemTableRepFactory::CreateFromString: `name`, with options where it is ours.
+std::string AsFactoryText(const RoundConfig& config, const std::string& name);
 
 ROCKSDB_NAMESPACE::Options AsOptions(const RoundConfig& config);
 ROCKSDB_NAMESPACE::WriteOptions AsWriteOptions(const RoundConfig& config);

@@ -49,6 +49,7 @@ class Generator {
     if (flush_ != ManualFlush::kNone) add(OpKind::kFlush, 4);
     if (flush_ <= ManualFlush::kWaiting) add(OpKind::kCompact, 1);
     add(OpKind::kCompareAll, 1);
+    if (config.fills != 0) add(OpKind::kFill, 2);
     add(OpKind::kReopen, 1);
     if (config.other_instances != 0) {
       add(OpKind::kReadOnly, 1);
@@ -102,6 +103,12 @@ class Generator {
         [[fallthrough]];
       case OpKind::kMoveIterator:
         AddMoves(place, &operation);
+        break;
+      case OpKind::kFill:
+        operation.at = operation.slot = 0;
+        operation.option = Below(&random_, 2);
+        operation.count = uint64_t{1000} << Below(&random_, 6);
+        operation.value_seed = Below(&random_, 1'000'000);
         break;
       case OpKind::kFlush:
         operation.option = Below(&random_, flush_ == ManualFlush::kWaiting || IsExact(config_) ? 2 : 3);

@@ -35,6 +35,19 @@ class KeyMaker {
     return key;
   }
 
+  // The key with this number among all that have the same many letters; the order of keys is that of the numbers, which
+  // start again behind the last key.
+  std::string Numbered(uint64_t number) const {
+    std::string key(shared_bytes_, 'p');
+    const size_t letter_count = shared_bytes_ == 0 ? 8 : 12;
+    key.resize(shared_bytes_ + letter_count);
+    if (shared_bytes_ != 0) key[0] = alphabet_[1];
+    for (size_t i = key.size(); i > shared_bytes_; --i, number /= alphabet_.size()) {
+      key[i - 1] = alphabet_[number % alphabet_.size()];
+    }
+    return key;
+  }
+
   // A place to seek to: a key, or just beside one.
   std::string MakeBeside(std::string_view region, Random* random) const {
     std::string key = Make(region, random);

@@ -10,11 +10,11 @@ namespace strongbin::differential {
 namespace {
 
 constexpr std::array<std::string_view, kOpKindCount> kNames = {
-    "put",           "delete",        "single_delete",  "merge",         "delete_range", "batch",       "get",
-    "multi_get",     "key",           "merge_operands", "counts",        "snapshot",     "release",     "iterate",
-    "open_iterator", "move_iterator", "close_iterator", "seek_to_first", "seek_to_last", "seek",        "seek_for_prev",
-    "next",          "prev",          "refresh",        "flush",         "compact",      "compare_all", "read_only",
-    "secondary",     "reopen",        "kill",           "threads"};
+    "put",           "delete",        "single_delete", "merge",          "delete_range",  "fill",         "batch",
+    "get",           "multi_get",     "key",           "merge_operands", "counts",        "snapshot",     "release",
+    "iterate",       "open_iterator", "move_iterator", "close_iterator", "seek_to_first", "seek_to_last", "seek",
+    "seek_for_prev", "next",          "prev",          "refresh",        "flush",         "compact",      "compare_all",
+    "read_only",     "secondary",     "reopen",        "kill",           "threads"};
 
 using Number = NumberField<Operation>;
 constexpr std::array kNumbers = {Number{"family", &Operation::family},
@@ -23,6 +23,7 @@ constexpr std::array kNumbers = {Number{"family", &Operation::family},
                                  Number{"thread", &Operation::thread},
                                  Number{"value_seed", &Operation::value_seed},
                                  Number{"value_bytes", &Operation::value_bytes},
+                                 Number{"count", &Operation::count},
                                  Number{"mode", &Operation::mode},
                                  Number{"option", &Operation::option},
                                  Number{"delay_us", &Operation::delay_us}};

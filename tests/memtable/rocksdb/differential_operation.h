@@ -18,6 +18,7 @@ enum class OpKind : uint8_t {
   kSingleDelete,
   kMerge,
   kDeleteRange,
+  kFill,  // many puts in one batch
   kBatch,
   // Reads.
   kGet,
@@ -65,6 +66,7 @@ struct Operation {
   uint64_t thread = 0;      // parts of kThreads
   uint64_t value_seed = 0;  // with value_bytes: the value or the operand
   uint64_t value_bytes = 0;
+  uint64_t count = 0;                   // kFill
   uint64_t mode = 0;                    // IteratorMode
   uint64_t option = 0;                  // a variant of the kind: see Side
   uint64_t delay_us = 0;                // kKill: from the operation to the end of the process

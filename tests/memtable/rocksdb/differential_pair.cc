@@ -4,17 +4,34 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include <rocksdb/convenience.h>
 
+#include "strongbin/memtable/rocksdb/rep_factory.h"
+#include "strongbin/memtable/rocksdb/rep_stats.h"
+
 namespace strongbin::differential {
 
 namespace {
 
 namespace rdb = ROCKSDB_NAMESPACE;
+
+// The memtables under test were ours, and with the databases all of them and all their memory are gone.
+std::string DescribeWrongMemtables() {
+  const ProcessStats stats = Stats();
+  const uint64_t lent_bytes = std::accumulate(stats.pool.lent_bytes.begin(), stats.pool.lent_bytes.end(), uint64_t{0});
+  if (stats.rocksdb.made_memtables > 0 && stats.rocksdb.fallback_memtables == 0 && stats.rocksdb.memtables == 0 &&
+      lent_bytes == 0) {
+    return "";
+  }
+  return std::to_string(stats.rocksdb.made_memtables) + " memtables were made and " +
+         std::to_string(stats.rocksdb.fallback_memtables) + " skip lists in their place; with the databases closed " +
+         std::to_string(stats.rocksdb.memtables) + " memtables and " + std::to_string(lent_bytes) + " bytes are left\n";
+}
 
 std::shared_ptr<rdb::MemTableRepFactory> MakeFactory(const std::string& name) {
   std::shared_ptr<rdb::MemTableRepFactory> factory;
@@ -33,7 +50,9 @@ std::shared_ptr<rdb::MemTableRepFactory> MakeFactory(const std::string& name) {
 Pair::Pair(const Round& round, const FactoryNames& factories, const std::string& directory, Progress* progress)
     : round_(round),
       progress_(progress),
-      factories_{MakeFactory(factories.expected), MakeFactory(factories.actual)},
+      factories_{MakeFactory(AsFactoryText(round.config, factories.expected)),
+                 MakeFactory(AsFactoryText(round.config, factories.actual))},
+      checks_memtables_(factories.actual == kRocksDBFactoryName),
       sides_{Side(round.config, directory + "/expected"), Side(round.config, directory + "/actual")} {}
 
 bool Pair::Fail(std::string report) {
@@ -59,7 +78,7 @@ std::string Pair::Run() {
   if (!ExecuteOnBoth(compare_all, 0)) return "at the end of the round\n" + report_;
   for (Side& side : sides_) side.Close();
   progress_->is_finished = 1;
-  return "";
+  return checks_memtables_ ? DescribeWrongMemtables() : "";
 }
 
 bool Pair::Open() {

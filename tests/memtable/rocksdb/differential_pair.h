@@ -48,6 +48,7 @@ class Pair {
   const Round& round_;
   Progress* const progress_;
   std::array<std::shared_ptr<ROCKSDB_NAMESPACE::MemTableRepFactory>, 2> factories_;
+  const bool checks_memtables_;
   std::array<Side, 2> sides_;
   std::array<Trace, 2> traces_;
   std::string report_;

@@ -38,6 +38,16 @@ class Shrinker {
     }
   }
 
+  void MakeFillsSmall() {
+    for (size_t i = 0; i < best_.operations.size(); ++i) {
+      Round candidate = best_;
+      while (candidate.operations[i].count > 1) {
+        candidate.operations[i].count /= 2;
+        if (!TakeIfItFails(candidate)) break;
+      }
+    }
+  }
+
   const Round& best() const { return best_; }
 
  private:
@@ -78,6 +88,7 @@ Round Shrink(const Round& round, uint64_t done_count, const FactoryNames& factor
   Shrinker shrinker(round, factories, run_limit);
   if (!shrinker.CutAfter(done_count)) return round;
   shrinker.LeaveOutOperations();
+  shrinker.MakeFillsSmall();
   shrinker.MakeConfigPlain();
   return shrinker.best();
 }

@@ -32,7 +32,17 @@ std::string ValueOf(const Operation& operation) {
   return value;
 }
 
-rdb::Status AddToBatch(const Operation& operation, const Instance& instance, rdb::WriteBatch* batch) {
+rdb::Status AddFill(const Operation& operation, const KeyMaker& keys, rdb::ColumnFamilyHandle* family,
+                    rdb::WriteBatch* batch) {
+  rdb::Status status;
+  for (uint64_t i = operation.value_seed; i < operation.value_seed + operation.count && status.ok(); ++i) {
+    status = batch->Put(family, keys.Numbered(operation.option == 0 ? i : Scramble(i)), std::to_string(i));
+  }
+  return status;
+}
+
+rdb::Status AddToBatch(const Operation& operation, const KeyMaker& keys, const Instance& instance,
+                       rdb::WriteBatch* batch) {
   rdb::ColumnFamilyHandle* family = instance.family(operation.family);
   switch (operation.kind) {
     case OpKind::kPut:
@@ -45,12 +55,14 @@ rdb::Status AddToBatch(const Operation& operation, const Instance& instance, rdb
       return batch->Merge(family, *operation.key, ValueOf(operation));
     case OpKind::kDeleteRange:
       return batch->DeleteRange(family, *operation.key, *operation.end);
+    case OpKind::kFill:
+      return AddFill(operation, keys, family, batch);
     default:
       break;
   }
   rdb::Status status;
   for (const Operation& part : operation.parts) {
-    if (status.ok()) status = AddToBatch(part, instance, batch);
+    if (status.ok()) status = AddToBatch(part, keys, instance, batch);
   }
   return status;
 }
@@ -59,6 +71,7 @@ rdb::Status AddToBatch(const Operation& operation, const Instance& instance, rdb
 
 Side::Side(const RoundConfig& config, std::string directory)
     : config_(config),
+      keys_(config),
       directory_(std::move(directory)),
       options_(AsOptions(config)),
       write_options_(AsWriteOptions(config)) {}
@@ -124,7 +137,7 @@ void Side::Execute(const Operation& operation, uint64_t marker, Trace* trace) {
 
 void Side::Write(const Operation& operation, uint64_t marker, Trace* trace) {
   rdb::WriteBatch batch(0, 0, write_options_.protection_bytes_per_key, 0);
-  rdb::Status status = AddToBatch(operation, primary_, &batch);
+  rdb::Status status = AddToBatch(operation, keys_, primary_, &batch);
   if (status.ok() && marker > 0) status = batch.Put(MarkerKey(), std::to_string(marker));
   if (status.ok()) status = primary_.db()->Write(write_options_, &batch);
   trace->AddStatus(OpKindName(operation.kind), status);

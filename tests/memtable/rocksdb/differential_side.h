@@ -8,6 +8,7 @@
 #include <rocksdb/memtablerep.h>
 
 #include "strongbin/tests/memtable/rocksdb/differential_instance.h"
+#include "strongbin/tests/memtable/rocksdb/differential_keys.h"
 #include "strongbin/tests/memtable/rocksdb/differential_operation.h"
 
 namespace strongbin::differential {
@@ -27,8 +28,8 @@ class Side {
   // Does all but kReopen and kKill, and records the answers. With a marker above 0 a write also puts the marker, so
   // that LastMarker tells after a crash which write was the last to stay.
   //
-  // Options: kFlush 0 one family, 1 all, 2 one without waiting; kMultiGet 1 by a vector; kIterate and kOpenIterator 1
-  // pins what is read; kSecondary 1 closes the instance afterwards.
+  // Options: kFill 0 ascending keys, 1 scattered ones; kFlush 0 one family, 1 all, 2 one without waiting; kMultiGet 1
+  // by a vector; kIterate and kOpenIterator 1 pins what is read; kSecondary 1 closes the instance afterwards.
   void Execute(const Operation& operation, uint64_t marker, Trace* trace);
   // 0 where none was written.
   uint64_t LastMarker() const;
@@ -50,6 +51,7 @@ class Side {
   ROCKSDB_NAMESPACE::ReadOptions ReadOptionsAt(uint64_t at) const;
 
   const RoundConfig config_;
+  const KeyMaker keys_;
   const std::string directory_;
   ROCKSDB_NAMESPACE::Options options_;
   const ROCKSDB_NAMESPACE::WriteOptions write_options_;

@@ -27,7 +27,7 @@ class SingleDeletes {
 
  private:
   bool Allows(const Operation& operation) {
-    if (!IsWrite(operation.kind) || operation.kind == OpKind::kBatch) return true;
+    if (!IsWrite(operation.kind) || !operation.key) return true;
     const std::string& key = *operation.key;
     if (operation.kind == OpKind::kDeleteRange) {
       return key <= *operation.end && (*operation.end <= std::string(1, kSingleRegion) || IsBehindSingleKeys(key));
