@@ -125,7 +125,7 @@ RoundConfig RandomConfig(uint64_t seed, uint64_t operation_count) {
   const bool is_short = config.key_shape == static_cast<uint64_t>(KeyShape::kShort);
   config.prefix_bytes = is_short ? one_of(2, {1, 2, 3}) : one_of(2, {4, 8, 64});
   if (config.prefix_bytes == 0) config.fixed_prefix_bytes = is_short ? one_of(4, {1, 3}) : one_of(4, {8, 64});
-  config.prefix_bloom_percent = one_of(2, {1, 10, 25});
+  config.prefix_bloom_percent = one_of(2, {1, 5, 25});
   config.whole_key_filtering = flag(2);
   config.hint_prefix_bytes = is_short ? one_of(3, {1, 2}) : one_of(3, {4, 8});
   config.huge_page_bytes = one_of(8, {uint64_t{2} << 20});
@@ -170,6 +170,7 @@ rdb::Options AsOptions(const RoundConfig& config) {
   options.compression = rdb::kNoCompression;
   options.level0_slowdown_writes_trigger = options.level0_stop_writes_trigger = 1 << 20;
   options.max_background_jobs = 2;
+  options.max_file_opening_threads = 1;
   options.merge_operator = NewMergeOperator();
 
   options.write_buffer_size = config.write_buffer_bytes;

@@ -21,7 +21,7 @@ namespace rdb = ROCKSDB_NAMESPACE;
 enum class Fault : uint8_t { kNone, kLosesInserts, kLosesLookups, kSkipsBackward };
 
 // Each so many calls one is wrong.
-constexpr uint64_t kFaultInterval = 100;
+constexpr uint64_t kFaultInterval = 20;
 
 class FaultCounter {
  public:
