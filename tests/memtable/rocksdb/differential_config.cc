@@ -1,5 +1,6 @@
 #include "strongbin/tests/memtable/rocksdb/differential_config.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -36,6 +37,7 @@ constexpr std::array kFields = {Number{"seed", &RoundConfig::seed},
                                 Number{"cold_start", &RoundConfig::cold_start},
                                 Number{"write_buffer_bytes", &RoundConfig::write_buffer_bytes},
                                 Number{"inplace_update", &RoundConfig::inplace_update},
+                                Number{"inplace_callback", &RoundConfig::inplace_callback},
                                 Number{"max_successive_merges", &RoundConfig::max_successive_merges},
                                 Number{"prefix_bytes", &RoundConfig::prefix_bytes},
                                 Number{"fixed_prefix_bytes", &RoundConfig::fixed_prefix_bytes},
@@ -60,6 +62,17 @@ constexpr std::array kFields = {Number{"seed", &RoundConfig::seed},
 
 constexpr std::array kColdStarts = {"auto", "huge_pages", "populate", "none"};
 
+// An update in place comes to the same as a put: so the result does not depend on where the old value was found.
+rdb::UpdateStatus ReplaceValue(char* existing, uint32_t* existing_bytes, rdb::Slice value, std::string* merged) {
+  if (existing == nullptr || value.size() > *existing_bytes) {
+    *merged = value.ToString();
+    return rdb::UpdateStatus::UPDATED;
+  }
+  std::copy_n(value.data(), value.size(), existing);
+  *existing_bytes = static_cast<uint32_t>(value.size());
+  return rdb::UpdateStatus::UPDATED_INPLACE;
+}
+
 // What RocksDB would refuse or, for writes, answer with an error each time.
 void MakeAcceptable(RoundConfig* config) {
   if (config->unordered_write) {
@@ -76,6 +89,8 @@ void LeaveOutWhatIsUndefined(RoundConfig* config) {
   if (config->inplace_update) {
     config->snapshots = config->kept_iterators = config->range_deletes = config->tailing = 0;
   }
+  // A log of such updates cannot be replayed.
+  if (config->inplace_callback) config->disable_wal = 1;
   // Tailing iterators do not know range deletions. They take prefixes of keys that have none, and of internal keys, and
   // then miss entries of files.
   if (config->tailing) config->range_deletes = config->prefix_bytes = config->fixed_prefix_bytes = 0;
@@ -89,7 +104,7 @@ void LeaveOutWhatIsUndefined(RoundConfig* config) {
   if (config->atomic_flush) {
     const bool automatic = config->write_buffer_bytes < kLargeBufferBytes;
     config->manual_flush = static_cast<uint64_t>(automatic ? ManualFlush::kNone : ManualFlush::kWaiting);
-    if (automatic) config->disable_wal = config->mempurge_percent = 0;
+    if (automatic) config->disable_wal = config->inplace_callback = config->mempurge_percent = 0;
   }
 }
 
@@ -121,6 +136,7 @@ RoundConfig RandomConfig(uint64_t seed, uint64_t operation_count) {
 
   config.write_buffer_bytes = one_of(2, {uint64_t{64} << 10, uint64_t{64} << 10, uint64_t{1} << 20}, kLargeBufferBytes);
   config.inplace_update = flag(8);
+  config.inplace_callback = config.inplace_update != 0 ? flag(2) : 0;
   config.max_successive_merges = one_of(4, {1, 2, 5});
   const bool is_short = config.key_shape == static_cast<uint64_t>(KeyShape::kShort);
   config.prefix_bytes = is_short ? one_of(2, {1, 2, 3}) : one_of(2, {4, 8, 64});
@@ -177,6 +193,7 @@ rdb::Options AsOptions(const RoundConfig& config) {
   options.max_write_buffer_number = static_cast<int>(config.min_merge_count + 2);
   options.min_write_buffer_number_to_merge = static_cast<int>(config.min_merge_count);
   options.inplace_update_support = config.inplace_update != 0;
+  if (config.inplace_callback != 0) options.inplace_callback = ReplaceValue;
   options.max_successive_merges = config.max_successive_merges;
   if (config.prefix_bytes != 0) options.prefix_extractor.reset(rdb::NewCappedPrefixTransform(config.prefix_bytes));
   if (config.fixed_prefix_bytes != 0) {

@@ -49,6 +49,7 @@ struct RoundConfig {
   // Column families.
   uint64_t write_buffer_bytes = 16 << 20;
   uint64_t inplace_update = 0;
+  uint64_t inplace_callback = 0;
   uint64_t max_successive_merges = 0;
   uint64_t prefix_bytes = 0;  // of a capped prefix extractor
   uint64_t fixed_prefix_bytes = 0;

@@ -9,6 +9,7 @@
 #include "strongbin/tests/memtable/rocksdb/differential_generator.h"
 #include "strongbin/tests/memtable/rocksdb/differential_merge.h"
 #include "strongbin/tests/memtable/rocksdb/differential_supervisor.h"
+#include "strongbin/tests/memtable/test_keys.h"
 
 namespace strongbin::differential {
 namespace {
@@ -116,7 +117,7 @@ TEST_P(FaultTest, FaultyMemtableIsFoundAndItsOperationsGetFewerAndFailAgain) {
   const Verdict verdict = RunRound(round, factories);
   ASSERT_FALSE(verdict.same());
   EXPECT_LT(verdict.done_count, round.operations.size());
-  const Round shorter = Shrink(round, verdict.done_count, factories, 40);
+  const Round shorter = Shrink(round, verdict.done_count, factories, Scaled(40, 10));
   EXPECT_LT(CountOperations(shorter.operations), CountOperations(round.operations) / 2);
   Round replayed;
   std::string error;

@@ -17,7 +17,7 @@
 namespace strongbin::differential {
 namespace {
 
-constexpr uint64_t kRoundOperationCount = 1500;
+constexpr uint64_t kRoundOperationCount = 1000;
 constexpr size_t kShrinkRunLimit = 300;
 
 // The operations of a failing round, as short as they get, to read and to replay.
