@@ -1,7 +1,5 @@
 #include "strongbin/tests/memtable/rocksdb/differential_generator.h"
 
-#include <algorithm>
-#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -9,17 +7,11 @@
 #include "strongbin/tests/memtable/rocksdb/differential_keys.h"
 #include "strongbin/tests/memtable/rocksdb/differential_merge.h"
 #include "strongbin/tests/memtable/rocksdb/differential_side.h"
+#include "strongbin/tests/memtable/rocksdb/differential_writes.h"
 
 namespace strongbin::differential {
 
 namespace {
-
-// Where keys are taken from: for the round as a whole, or for one of several threads, whose keys no other changes.
-struct Place {
-  std::string plain;
-  std::string single;
-  bool shared = false;  // other threads work beside this one
-};
 
 struct Weight {
   uint64_t weight;
@@ -29,7 +21,11 @@ struct Weight {
 class Generator {
  public:
   explicit Generator(const RoundConfig& config)
-      : config_(config), random_(config.seed), keys_(config), flush_(static_cast<ManualFlush>(config.manual_flush)) {
+      : config_(config),
+        random_(config.seed),
+        keys_(config),
+        writes_(config),
+        flush_(static_cast<ManualFlush>(config.manual_flush)) {
     const auto add = [&](OpKind kind, uint64_t weight) { weights_.push_back({weight, kind}); };
     add(OpKind::kPut, 560);  // stands for all writes
     add(OpKind::kGet, 90);
@@ -86,7 +82,7 @@ class Generator {
     if (!Chance(2)) operation.at = place.shared ? 0 : Below(&random_, kSlotCount + 1);
     switch (kind) {
       case OpKind::kPut:
-        return MakeWrite(place, true);
+        return writes_.Make(place, &random_);
       case OpKind::kGet:
       case OpKind::kGetMergeOperands:
         operation.key = AnyKey(place);
@@ -115,7 +111,7 @@ class Generator {
         if (flush_ == ManualFlush::kNotWaiting) operation.option = 2;
         break;
       case OpKind::kCompact:
-        if (Chance(2)) std::tie(operation.key, operation.end) = Range(place);
+        if (Chance(2)) std::tie(operation.key, operation.end) = keys_.MakeRange(place.plain, &random_);
         break;
       case OpKind::kReopen:
       case OpKind::kSecondary:
@@ -133,78 +129,10 @@ class Generator {
     return operation;
   }
 
-  Operation MakeWrite(const Place& place, bool may_be_batch) {
-    Operation operation{.family = Below(&random_, kFamilyCount)};
-    const uint64_t choice = Below(&random_, 100);
-    operation.kind = choice < 45   ? OpKind::kPut
-                     : choice < 60 ? OpKind::kDelete
-                     : choice < 78 ? OpKind::kMerge
-                     : choice < 90 ? OpKind::kSingleDelete
-                     : choice < 93 ? OpKind::kDeleteRange
-                                   : OpKind::kBatch;
-    if (operation.kind == OpKind::kBatch && may_be_batch) {
-      const uint64_t count = Chance(10) ? Below(&random_, 100) : Below(&random_, 8);
-      while (operation.parts.size() < count) {
-        operation.parts.push_back(MakeWrite(place, false));
-        // One key again within the batch, mostly by another kind of write.
-        const std::string& again = *operation.parts[Below(&random_, operation.parts.size())].key;
-        const bool counter = again.starts_with(kCounterRegion);
-        if (!counter && Chance(4)) operation.parts.back().key = again;
-      }
-      return operation;
-    }
-    operation.value_seed = Below(&random_, 1'000'000);
-    operation.value_bytes = ValueBytes(place);
-    if (operation.kind == OpKind::kSingleDelete) {
-      ChooseSingle(place, &operation);
-    } else if (operation.kind == OpKind::kDeleteRange && config_.range_deletes != 0) {
-      std::tie(operation.key, operation.end) = Range(place);
-    } else {
-      if (operation.kind >= OpKind::kDeleteRange) operation.kind = OpKind::kPut;
-      operation.key = keys_.Make(place.plain, &random_);
-      const bool counts = place.shared ? operation.kind == OpKind::kMerge && Chance(2) : Chance(10);
-      if (counts) operation.key = keys_.Make({&kCounterRegion, 1}, &random_);
-    }
-    if (operation.kind != OpKind::kPut && operation.kind != OpKind::kMerge) {
-      operation.value_seed = operation.value_bytes = 0;
-    }
-    return operation;
-  }
-
-  // Puts a key of the single region, or deletes one that was put.
-  void ChooseSingle(const Place& place, Operation* operation) {
-    std::vector<Operation>& puts = single_puts_[place.single];
-    if (puts.empty() || Chance(2)) {
-      operation->kind = OpKind::kPut;
-      operation->key = keys_.Make(place.single, &random_);
-      puts.push_back(*operation);
-      return;
-    }
-    std::swap(puts[Below(&random_, puts.size())], puts.back());
-    operation->family = puts.back().family;
-    operation->key = std::move(puts.back().key);
-    puts.pop_back();
-  }
-
-  uint64_t ValueBytes(const Place& place) {
-    const uint64_t choice = Below(&random_, 200);
-    if (choice < 120) return Below(&random_, 40);
-    if (choice < 180) return 40 + Below(&random_, 200);
-    if (choice < 199 || place.shared) return Below(&random_, 4096);
-    return Below(&random_, 100 * 1024);
-  }
-
   std::string AnyKey(const Place& place) {
     if (Chance(8)) return keys_.Make(place.single, &random_);
     if (!place.shared && Chance(10)) return keys_.Make({&kCounterRegion, 1}, &random_);
     return Chance(5) ? keys_.MakeBeside(place.plain, &random_) : keys_.Make(place.plain, &random_);
-  }
-
-  std::pair<std::string, std::string> Range(const Place& place) {
-    std::string first = keys_.MakeBeside(place.plain, &random_);
-    std::string last = keys_.MakeBeside(place.plain, &random_);
-    if (last < first) std::swap(first, last);
-    return {std::move(first), std::move(last)};
   }
 
   void ChooseIterator(const Place& place, Operation* operation) {
@@ -215,7 +143,7 @@ class Generator {
       operation->mode = static_cast<uint64_t>(IteratorMode::kSamePrefix);
     }
     if (Chance(2)) {
-      std::tie(operation->key, operation->end) = Range(place);
+      std::tie(operation->key, operation->end) = keys_.MakeRange(place.plain, &random_);
       if (Chance(3)) operation->key.reset();
       if (Chance(3)) operation->end.reset();
     }
@@ -259,10 +187,10 @@ class Generator {
 
   const RoundConfig config_;
   Random random_;
-  KeyMaker keys_;
+  const KeyMaker keys_;
+  WriteMaker writes_;
   const ManualFlush flush_;
   std::vector<Weight> weights_;
-  std::map<std::string, std::vector<Operation>> single_puts_;
 };
 
 }  // namespace

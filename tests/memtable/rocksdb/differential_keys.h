@@ -1,8 +1,10 @@
 // Keys of the differential test.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "strongbin/tests/memtable/rocksdb/differential_config.h"
 #include "strongbin/tests/memtable/test_keys.h"
@@ -54,6 +56,14 @@ class KeyMaker {
     if (OneIn(random, 5)) key += '\0';
     if (OneIn(random, 5) && key.size() > region.size() + 1) key.pop_back();
     return key;
+  }
+
+  // Two places, the first not behind the second.
+  std::pair<std::string, std::string> MakeRange(std::string_view region, Random* random) const {
+    std::string first = MakeBeside(region, random);
+    std::string last = MakeBeside(region, random);
+    if (last < first) std::swap(first, last);
+    return {std::move(first), std::move(last)};
   }
 
  private:

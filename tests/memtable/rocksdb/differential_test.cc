@@ -12,7 +12,7 @@
 #include "strongbin/tests/memtable/rocksdb/differential_arguments.h"
 #include "strongbin/tests/memtable/rocksdb/differential_generator.h"
 #include "strongbin/tests/memtable/rocksdb/differential_supervisor.h"
-#include "strongbin/tests/test_scale.h"
+#include "strongbin/tests/memtable/test_keys.h"
 
 namespace strongbin::differential {
 namespace {
@@ -35,7 +35,8 @@ std::string DescribeFailure(const Round& round, const Verdict& verdict, const Fa
 TEST(DifferentialTest, SameOperationsGiveSameAnswersAsTheSkipList) {
   const Arguments& arguments = GetArguments();
   if (!arguments.replay_file.empty()) GTEST_SKIP() << "there is something to replay";
-  const uint64_t step_count = arguments.step_count != 0 ? arguments.step_count : TestScale(20'000, 200'000);
+  const uint64_t step_count =
+      arguments.step_count != 0 ? arguments.step_count : TestScale(20'000, Scaled(200'000, 50'000));
   std::array<uint64_t, kOpKindCount> counts{};
   uint64_t kill_count = 0;
   uint64_t steps_done = 0;
