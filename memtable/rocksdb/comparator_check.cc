@@ -50,8 +50,7 @@ bool IsTestedRocksDBVersion() {
 bool IsBytewiseOrder(const ROCKSDB_NAMESPACE::MemTableRep::KeyComparator& comparator) {
   if (!IsTestedRocksDBVersion() || MangledTypeName(&comparator) != kKeyComparatorTypeName) return false;
   const ROCKSDB_NAMESPACE::Comparator* user_comparator = nullptr;
-  std::memcpy(&user_comparator, reinterpret_cast<const char*>(&comparator) + kUserComparatorOffset,
-              sizeof(user_comparator));
+  std::memcpy(&user_comparator, reinterpret_cast<const char*>(&comparator) + kUserComparatorOffset, sizeof(void*));
   return user_comparator == ROCKSDB_NAMESPACE::BytewiseComparator();
 }
 
