@@ -44,7 +44,7 @@ struct RepOptions {
   // Give the idle chunks to the operating system when the last memtable of the pool is gone.
   bool drop_pool_when_unused = false;
   // Charged for all chunks that memtables hold. Null: the manager of the database, if DB::Open shows it to the factory.
-  std::shared_ptr<ROCKSDB_NAMESPACE::WriteBufferManager> write_buffer_manager;
+  std::shared_ptr<ROCKSDB_NAMESPACE::WriteBufferManager> write_buffer_manager = {};
 };
 
 }  // namespace strongbin
