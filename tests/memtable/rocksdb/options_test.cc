@@ -38,7 +38,7 @@ void ExpectOtherThanDefaults(const rdb::MemTableRepFactory& factory) {
   EXPECT_STREQ(factory.Name(), kRocksDBFactoryName);
   for (const NamedValue& value : OtherThanDefaults()) {
     std::string stored;
-    EXPECT_TRUE(factory.GetOption({}, value.name, &stored).ok()) << value.name;
+    EXPECT_TRUE(Ok(factory.GetOption({}, value.name, &stored))) << value.name;
     EXPECT_EQ(stored, value.stored) << value.name;
   }
 }
@@ -47,20 +47,20 @@ class OptionsTest : public DbTest {};
 
 TEST_F(OptionsTest, FactoryIsFoundByName) {
   std::shared_ptr<rdb::MemTableRepFactory> shared;
-  ASSERT_TRUE(rdb::MemTableRepFactory::CreateFromString({}, "strongbin", &shared).ok());
+  ASSERT_TRUE(Ok(rdb::MemTableRepFactory::CreateFromString({}, "strongbin", &shared)));
   EXPECT_STREQ(shared->Name(), "strongbin");
   EXPECT_TRUE(shared->IsInsertConcurrentlySupported());
   EXPECT_TRUE(shared->CanHandleDuplicatedKey());
   std::unique_ptr<rdb::MemTableRepFactory> unique;
-  ASSERT_TRUE(rdb::MemTableRepFactory::CreateFromString({}, FactoryString(), &unique).ok());
+  ASSERT_TRUE(Ok(rdb::MemTableRepFactory::CreateFromString({}, FactoryString(), &unique)));
   ExpectOtherThanDefaults(*unique);
 }
 
 TEST_F(OptionsTest, EveryOptionOfTheStringFormIsTried) {
   std::string text;
-  ASSERT_TRUE(NewAppendOnlyRepFactory()->GetOptionString({}, &text).ok());
+  ASSERT_TRUE(Ok(NewAppendOnlyRepFactory()->GetOptionString({}, &text)));
   std::unordered_map<std::string, std::string> options;
-  ASSERT_TRUE(rdb::StringToMap(text, &options).ok());
+  ASSERT_TRUE(Ok(rdb::StringToMap(text, &options)));
   options.erase("id");
   EXPECT_EQ(options.size(), OtherThanDefaults().size()) << text;
   for (const NamedValue& value : OtherThanDefaults()) {
@@ -72,36 +72,36 @@ TEST_F(OptionsTest, EveryOptionOfTheStringFormIsTried) {
 TEST_F(OptionsTest, OptionsStringOfAColumnFamilySetsThem) {
   rdb::ColumnFamilyOptions options;
   ASSERT_TRUE(
-      rdb::GetColumnFamilyOptionsFromString({}, {}, "memtable_factory={" + FactoryString() + "}", &options).ok());
+      Ok(rdb::GetColumnFamilyOptionsFromString({}, {}, "memtable_factory={" + FactoryString() + "}", &options)));
   ExpectOtherThanDefaults(*options.memtable_factory);
 }
 
 TEST_F(OptionsTest, OptionsFileKeepsEveryOption) {
   rdb::Options options = SmallOptions(Rep::kStrongbin);
-  ASSERT_TRUE(options.memtable_factory->ConfigureFromString({}, OptionString()).ok());
+  ASSERT_TRUE(Ok(options.memtable_factory->ConfigureFromString({}, OptionString())));
   TestDb db;
-  ASSERT_TRUE(db.Open(options, Path("db")).ok());
-  ASSERT_TRUE(db->Put({}, "key", "value").ok());
+  ASSERT_TRUE(Ok(db.Open(options, Path("db"))));
+  ASSERT_TRUE(Ok(db->Put({}, "key", "value")));
   db.Close();
 
   rdb::DBOptions db_options;
   std::vector<rdb::ColumnFamilyDescriptor> families;
-  ASSERT_TRUE(rdb::LoadLatestOptions({}, Path("db"), &db_options, &families).ok());
+  ASSERT_TRUE(Ok(rdb::LoadLatestOptions({}, Path("db"), &db_options, &families)));
   ASSERT_EQ(families.size(), 1u);
   ExpectOtherThanDefaults(*families[0].options.memtable_factory);
   std::string mismatch;
   EXPECT_TRUE(options.memtable_factory->AreEquivalent({}, families[0].options.memtable_factory.get(), &mismatch))
       << mismatch;
 
-  ASSERT_TRUE(db.Open(rdb::Options(db_options, families[0].options), Path("db")).ok());
+  ASSERT_TRUE(Ok(db.Open(rdb::Options(db_options, families[0].options), Path("db"))));
   std::string value;
-  EXPECT_TRUE(db->Get({}, "key", &value).ok());
+  EXPECT_TRUE(Ok(db->Get({}, "key", &value)));
   EXPECT_EQ(value, "value");
 }
 
 TEST_F(OptionsTest, DatabaseSaysWhichMemtableItHas) {
   TestDb db;
-  ASSERT_TRUE(db.Open(SmallOptions(Rep::kStrongbin), Path("db")).ok());
+  ASSERT_TRUE(Ok(db.Open(SmallOptions(Rep::kStrongbin), Path("db"))));
   EXPECT_STREQ(db->GetOptions().memtable_factory->Name(), "strongbin");
 }
 
@@ -148,9 +148,9 @@ TEST_F(OptionsTest, PoolCapIsReadWithItsUnit) {
                                                                  {"18446744073709551615", "18446744073709551615"}};
   for (const auto& [text, bytes] : read) {
     const auto factory = NewAppendOnlyRepFactory();
-    ASSERT_TRUE(factory->ConfigureOption({}, "pool_cap_bytes", text).ok()) << text;
+    ASSERT_TRUE(Ok(factory->ConfigureOption({}, "pool_cap_bytes", text))) << text;
     std::string stored;
-    ASSERT_TRUE(factory->GetOption({}, "pool_cap_bytes", &stored).ok());
+    ASSERT_TRUE(Ok(factory->GetOption({}, "pool_cap_bytes", &stored)));
     EXPECT_EQ(stored, bytes);
   }
 }
@@ -166,12 +166,12 @@ TEST_F(OptionsTest, BytewiseOrderIsRefusedWithAnotherComparator) {
   EXPECT_THAT(refused.ToString(), HasSubstr(options.comparator->Name()));
 
   options.comparator = rdb::BytewiseComparator();
-  EXPECT_TRUE(db.Open(options, Path("db")).ok());
+  EXPECT_TRUE(Ok(db.Open(options, Path("db"))));
   db.Close();
   for (const RepOrder order : {RepOrder::kAuto, RepOrder::kFallback}) {
     options.comparator = rdb::ReverseBytewiseComparator();
     options.memtable_factory = NewAppendOnlyRepFactory({.order = order});
-    EXPECT_TRUE(db.Open(options, Path("reverse")).ok());
+    EXPECT_TRUE(Ok(db.Open(options, Path("reverse"))));
     db.Close();
   }
 }
@@ -180,24 +180,24 @@ TEST_F(OptionsTest, ConfigureSetsTheFactoryAndTheManager) {
   rdb::Options options;
   options.create_if_missing = true;
   options.db_write_buffer_size = 8 << 20;
-  ASSERT_TRUE(ConfigureRocksDB(&options, &options, {.pool_cap_bytes = 4096}).ok());
+  ASSERT_TRUE(Ok(ConfigureRocksDB(&options, &options, {.pool_cap_bytes = 4096})));
   EXPECT_STREQ(options.memtable_factory->Name(), "strongbin");
   std::string stored;
-  ASSERT_TRUE(options.memtable_factory->GetOption({}, "pool_cap_bytes", &stored).ok());
+  ASSERT_TRUE(Ok(options.memtable_factory->GetOption({}, "pool_cap_bytes", &stored)));
   EXPECT_EQ(stored, "4096");
   ASSERT_NE(options.write_buffer_manager, nullptr);
   EXPECT_EQ(options.write_buffer_manager->buffer_size(), size_t{8} << 20);
 
   const auto manager = std::make_shared<rdb::WriteBufferManager>(1 << 20);
   options.write_buffer_manager = manager;
-  ASSERT_TRUE(ConfigureRocksDB(&options, nullptr).ok());
+  ASSERT_TRUE(Ok(ConfigureRocksDB(&options, nullptr)));
   EXPECT_EQ(options.write_buffer_manager, manager);
 
   rdb::ColumnFamilyOptions family;
-  ASSERT_TRUE(ConfigureRocksDB(nullptr, &family).ok());
+  ASSERT_TRUE(Ok(ConfigureRocksDB(nullptr, &family)));
   EXPECT_STREQ(family.memtable_factory->Name(), "strongbin");
   TestDb db;
-  EXPECT_TRUE(db.Open(options, Path("db")).ok());
+  EXPECT_TRUE(Ok(db.Open(options, Path("db"))));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/memtablerep.h>
 #include <rocksdb/merge_operator.h>
@@ -26,6 +27,10 @@
 namespace strongbin {
 
 namespace rdb = ROCKSDB_NAMESPACE;
+
+[[nodiscard]] inline testing::AssertionResult Ok(const rdb::Status& status) {
+  return status.ok() ? testing::AssertionSuccess() : testing::AssertionFailure() << status.ToString();
+}
 
 enum class Rep { kSkipList, kStrongbin };
 inline constexpr std::array kBothReps = {Rep::kSkipList, Rep::kStrongbin};
@@ -42,7 +47,7 @@ inline rdb::Options SmallOptions(Rep rep) {
   options.create_if_missing = true;
   options.write_buffer_size = 64 << 10;  // the smallest that RocksDB takes
   options.compression = rdb::kNoCompression;
-  EXPECT_TRUE(rdb::MergeOperator::CreateFromString({}, "stringappend", &options.merge_operator).ok());
+  EXPECT_TRUE(Ok(rdb::MergeOperator::CreateFromString({}, "stringappend", &options.merge_operator)));
   return options;
 }
 
@@ -166,9 +171,9 @@ class TestDb {
   // Ends without a flush: what is not yet in a table file stays in the log.
   void Close() {
     if (db_ == nullptr) return;
-    for (rdb::ColumnFamilyHandle* handle : handles_) EXPECT_TRUE(db_->DestroyColumnFamilyHandle(handle).ok());
+    for (rdb::ColumnFamilyHandle* handle : handles_) EXPECT_TRUE(Ok(db_->DestroyColumnFamilyHandle(handle)));
     handles_.clear();
-    EXPECT_TRUE(db_->Close().ok());
+    EXPECT_TRUE(Ok(db_->Close()));
     delete db_;
     db_ = nullptr;
   }
