@@ -22,6 +22,7 @@
 #include <rocksdb/options.h>
 
 #include "strongbin/memtable/rocksdb/rep_factory.h"
+#include "strongbin/tests/memtable/rocksdb/no_sync_env.h"
 #include "strongbin/tests/memtable/test_keys.h"
 
 namespace strongbin {
@@ -40,11 +41,12 @@ inline std::shared_ptr<rdb::MemTableRepFactory> NewFactory(Rep rep) {
   return std::make_shared<rdb::SkipListFactory>();
 }
 
-// Small memtables and no compression; everything else is RocksDB's default.
+// Small memtables, no compression, no waiting for the disk; everything else is RocksDB's default.
 inline rdb::Options SmallOptions(Rep rep) {
   rdb::Options options;
   options.memtable_factory = NewFactory(rep);
   options.create_if_missing = true;
+  options.env = NoSyncEnv();
   options.write_buffer_size = 64 << 10;  // the smallest that RocksDB takes
   options.compression = rdb::kNoCompression;
   EXPECT_TRUE(Ok(rdb::MergeOperator::CreateFromString({}, "stringappend", &options.merge_operator)));
