@@ -153,21 +153,16 @@ class TestDb {
 
   rdb::Status Open(const rdb::Options& options, const std::string& path,
                    const std::vector<std::string>& families = {rdb::kDefaultColumnFamilyName}) {
-    return OpenWith(options, families, [&](const auto& descriptors) {
-      return rdb::DB::Open(options, path, descriptors, &handles_, &db_);
-    });
+    return OpenBy(options, families,
+                  [&](const auto&... arguments) { return rdb::DB::Open(options, path, arguments...); });
   }
-  rdb::Status OpenReadOnly(const rdb::Options& options, const std::string& path,
-                           const std::vector<std::string>& families = {rdb::kDefaultColumnFamilyName}) {
-    return OpenWith(options, families, [&](const auto& descriptors) {
-      return rdb::DB::OpenForReadOnly(options, path, descriptors, &handles_, &db_);
-    });
-  }
-  rdb::Status OpenAsSecondary(const rdb::Options& options, const std::string& path, const std::string& secondary_path,
-                              const std::vector<std::string>& families = {rdb::kDefaultColumnFamilyName}) {
-    return OpenWith(options, families, [&](const auto& descriptors) {
-      return rdb::DB::OpenAsSecondary(options, path, secondary_path, descriptors, &handles_, &db_);
-    });
+  // Opens by `open(descriptors, &handles, &db)`.
+  template <typename OpenCall>
+  rdb::Status OpenBy(const rdb::Options& options, const std::vector<std::string>& families, OpenCall&& open) {
+    Close();
+    std::vector<rdb::ColumnFamilyDescriptor> descriptors;
+    for (const std::string& name : families) descriptors.emplace_back(name, options);
+    return open(descriptors, &handles_, &db_);
   }
 
   // Ends without a flush: what is not yet in a table file stays in the log.
@@ -185,14 +180,6 @@ class TestDb {
   rdb::ColumnFamilyHandle* family(size_t index) const { return handles_.at(index); }
 
  private:
-  template <typename OpenCall>
-  rdb::Status OpenWith(const rdb::Options& options, const std::vector<std::string>& families, OpenCall&& open) {
-    Close();
-    std::vector<rdb::ColumnFamilyDescriptor> descriptors;
-    for (const std::string& name : families) descriptors.emplace_back(name, options);
-    return open(descriptors);
-  }
-
   rdb::DB* db_ = nullptr;
   std::vector<rdb::ColumnFamilyHandle*> handles_;
 };
