@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "strongbin/pool/chunk_pool.h"
+#include "strongbin/pool/chunk_supply.h"
 
 namespace strongbin {
 

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cstddef>
 
+#include "strongbin/pool/chunk_pool.h"
+
 namespace strongbin {
 namespace {
 
@@ -30,7 +32,7 @@ size_t GapBefore(const char* ptr, size_t alignment) { return (0 - reinterpret_ca
 }  // namespace
 
 MonotonicArena::MonotonicArena(const MonotonicArenaOptions& options)
-    : pool_(options.pool),
+    : pool_(options.pool != nullptr ? options.pool : &UnpooledSource()),
       kind_(options.kind),
       min_buffer_bytes_(ClassBytes(ClassFor(std::min(options.min_buffer_bytes, kMaxChunkBytes)))),
       initial_buffer_count_(std::max<size_t>(options.initial_buffer_count, 1)) {}
@@ -39,10 +41,6 @@ MonotonicArena::~MonotonicArena() { Release(); }
 
 size_t MonotonicArena::NextBufferBytes(size_t reserved_bytes) const {
   return std::clamp(std::bit_floor(reserved_bytes / kGrowthPart), min_buffer_bytes_, kMaxChunkBytes);
-}
-
-Chunk MonotonicArena::Acquire(size_t min_bytes) const {
-  return (pool_ != nullptr ? *pool_ : UnpooledSource()).Acquire(min_bytes, kind_);
 }
 
 char* MonotonicArena::AllocateSlow(size_t bytes, size_t alignment) {
@@ -65,7 +63,7 @@ char* MonotonicArena::AllocateSlow(size_t bytes, size_t alignment) {
 
 char* MonotonicArena::AllocateAlone(size_t bytes, size_t alignment, size_t need_bytes) {
   if (!alone_.ReserveMore(1)) return nullptr;
-  const Chunk chunk = Acquire(need_bytes);
+  const Chunk chunk = pool_->Acquire(need_bytes, kind_);
   if (!chunk) return nullptr;
   alone_.Push(chunk);
   const size_t gap = GapBefore(chunk.data, alignment);
@@ -79,9 +77,9 @@ bool MonotonicArena::AddBuffers(size_t count, size_t buffer_bytes) {
   if (!buffers_.ReserveMore(count)) return false;
   const size_t old_size = buffers_.size();
   while (buffers_.size() < old_size + count) {
-    const Chunk chunk = Acquire(buffer_bytes);
+    const Chunk chunk = pool_->Acquire(buffer_bytes, kind_);
     if (!chunk) {
-      ChunkPool::Release(buffers_.From(old_size));
+      pool_->TakeBack(buffers_.From(old_size), ChunkFate::kReuse);
       buffers_.Truncate(old_size);
       return false;
     }
@@ -126,9 +124,9 @@ bool MonotonicArena::Reserve(size_t total_bytes, size_t largest_bytes) {
     size_t buffer_bytes = std::max(NextBufferBytes(reserved_bytes() + more_bytes),
                                    std::min(largest_bytes, kMaxChunkBytes / kLargestPart) * kLargestPart);
     if (largest_bytes > kMaxChunkBytes / 2 || remaining_bytes < buffer_bytes) buffer_bytes = remaining_bytes;
-    const Chunk chunk = more.ReserveMore(1) ? Acquire(buffer_bytes) : Chunk{};
+    const Chunk chunk = more.ReserveMore(1) ? pool_->Acquire(buffer_bytes, kind_) : Chunk{};
     if (!chunk) {
-      ChunkPool::Release(more.From(0));
+      pool_->TakeBack(more.From(0), ChunkFate::kReuse);
       return false;
     }
     more.Push(chunk);
@@ -136,7 +134,7 @@ bool MonotonicArena::Reserve(size_t total_bytes, size_t largest_bytes) {
     remaining_bytes -= chunk.bytes >= remaining_bytes ? remaining_bytes : sure_bytes(chunk.bytes);
   }
   if (!buffers_.ReserveMore(more.size())) {
-    ChunkPool::Release(more.From(0));
+    pool_->TakeBack(more.From(0), ChunkFate::kReuse);
     return false;
   }
   const size_t old_size = buffers_.size();
@@ -172,11 +170,10 @@ void MonotonicArena::Reset() {
   promised_end_ = 0;
   unreached_bytes_ = reserved_bytes();
   if (buffers_.size() > 0) EnterNextBuffer();
-  ChunkPool::Release(gone.From(0));
+  pool_->TakeBack(gone.From(0), ChunkFate::kReuse);
 }
 
-template <class GiveBack>
-void MonotonicArena::Empty(GiveBack&& give_back) {
+void MonotonicArena::Empty(ChunkFate fate) {
   ChunkList gone;
   ChunkList gone_alone;
   gone.Swap(&buffers_);
@@ -188,17 +185,12 @@ void MonotonicArena::Empty(GiveBack&& give_back) {
   unreached_bytes_ = 0;
   reserved_bytes_.Set(0);
   abandoned_bytes_.Set(0);
-  give_back(gone.From(0));
-  give_back(gone_alone.From(0));
+  pool_->TakeBack(gone.From(0), fate);
+  pool_->TakeBack(gone_alone.From(0), fate);
 }
 
-void MonotonicArena::Release() {
-  Empty([](std::span<const Chunk> chunks) { ChunkPool::Release(chunks); });
-}
-
-void MonotonicArena::Drop() {
-  Empty([](std::span<const Chunk> chunks) { ChunkPool::Drop(chunks); });
-}
+void MonotonicArena::Release() { Empty(ChunkFate::kReuse); }
+void MonotonicArena::Drop() { Empty(ChunkFate::kDrop); }
 
 size_t MonotonicArena::used_bytes() const {
   return reserved_bytes() - left_bytes_ - abandoned_bytes() - unreached_bytes_;

@@ -5,14 +5,15 @@
 #include <cstdint>
 
 #include "strongbin/arena/chunk_list.h"
-#include "strongbin/pool/chunk_pool.h"
+#include "strongbin/pool/chunk_supply.h"
+#include "strongbin/pool/size_class.h"
 #include "strongbin/stats/cell.h"
 
 namespace strongbin {
 
 struct MonotonicArenaOptions {
   // Where buffers come from; null: straight from the operating system and back to it, past any pool.
-  ChunkPool* pool = nullptr;
+  ChunkSupply* pool = nullptr;
   ChunkKind kind = ChunkKind::k_key;
   // No buffer is smaller; rounded up to a class, at most kMaxChunkBytes.
   size_t min_buffer_bytes = kMinChunkBytes;
@@ -61,6 +62,10 @@ class MonotonicArena {
   size_t abandoned_bytes() const;  // behind the cursor and never handed out, or beside a request in a buffer of its own
   uint64_t buffers_examined() const;
   size_t buffer_count() const;
+  // The buffer that allocations are served from now, requests with a buffer of their own excepted; empty before the
+  // first. And what is left of it.
+  Chunk current_buffer() const { return next_ == nullptr ? Chunk{} : buffers_[next_index_ - 1]; }
+  size_t left_bytes() const { return left_bytes_; }
 
   // The fast path of Allocate alone: null when the cursor's buffer has no room.
   char* TryBump(size_t bytes, size_t alignment) {
@@ -79,21 +84,18 @@ class MonotonicArena {
 
  private:
   size_t NextBufferBytes(size_t reserved_bytes) const;
-  [[nodiscard]] Chunk Acquire(size_t min_bytes) const;
   // Appends `count` buffers of `buffer_bytes`, all or none.
   [[nodiscard]] bool AddBuffers(size_t count, size_t buffer_bytes);
   char* AllocateAlone(size_t bytes, size_t alignment, size_t need_bytes);
   void EnterNextBuffer();
   void BookReserved(size_t bytes);
-  // Forgets all buffers, then calls give_back(chunks): nothing of the arena is touched after a chunk may be somebody
-  // else's.
-  template <class GiveBack>
-  void Empty(GiveBack&& give_back);
+  // Forgets all buffers, then gives them back: nothing of the arena is touched after a chunk may be somebody else's.
+  void Empty(ChunkFate fate);
 
   char* next_ = nullptr;
   size_t left_bytes_ = 0;
 
-  ChunkPool* const pool_;
+  ChunkSupply* const pool_;
   const ChunkKind kind_;
   const size_t min_buffer_bytes_;
   const size_t initial_buffer_count_;

@@ -14,6 +14,9 @@
 
 namespace strongbin {
 
+template <class Slot>
+class LogWalk;
+
 // Slots are numbered from 0 and never move. Segments are whole chunks: kSegmentsPerClass of each class from 2 KiB up,
 // then 1 MiB for ever, so that a new one is about an eighth of what is held, and a number finds its segment by
 // arithmetic.
@@ -24,18 +27,25 @@ namespace strongbin {
 // Lifetime: slots stay in place until Drop or the destructor.
 // When memory is refused: EnsureRoom answers false; what was there stays.
 // Cost: Locate is some ten instructions and one load from a table that stays in the cache.
-template <class Slot>
+template <class T>
 class AppendLog {
-  static_assert(std::has_single_bit(sizeof(Slot)) && sizeof(Slot) <= 64);
+  static_assert(std::has_single_bit(sizeof(T)) && sizeof(T) <= 64);
 
  public:
+  using Slot = T;
+  using Walk = LogWalk<Slot>;
+
   // Slot numbers fit 31 bits, so that an index slot has a bit to spare.
   static constexpr uint64_t kMaxSlots = (uint64_t{1} << 31) - 2;
 
-  AppendLog(ChunkPool* pool, ChunkKind kind) : chunks_(pool, kind) {}
+  AppendLog(ChunkSupply* supply, ChunkKind kind) : chunks_(supply, kind) {}
 
   // Acquire: slots below the size are seen as they were published.
   uint64_t size() const { return size_.load(std::memory_order_acquire); }
+
+  // What indexes and runs keep to name an entry. Here it is the number itself; the log of the other face has other
+  // names.
+  static uint32_t HandleAt(uint64_t number) { return static_cast<uint32_t>(number); }
 
   // The slot with this number; its segment must exist.
   Slot* At(uint64_t number) const {
@@ -193,6 +203,8 @@ class LogWalk {
     ++number_;
     return slot_++;
   }
+  // Of the slot that Next has returned.
+  uint32_t handle() const { return AppendLog<Slot>::HandleAt(number_ - 1); }
 
  private:
   uint64_t number_;

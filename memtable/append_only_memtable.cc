@@ -309,7 +309,7 @@ LookupResult AppendOnlyMemtable::Get(std::string_view key, Sequence snapshot) co
   const TableState* state = impl_->State();
   if (state == nullptr) return {.status = impl_->WhyNoState()};
   if (!IsBlob(key)) return {.status = Status::Code::kInvalidArgument};
-  const std::optional<uint32_t> position = state->FindPosition(key, snapshot);
+  const std::optional<uint32_t> position = state->core().Find(key, snapshot);
   if (!position) return {};
   const Entry& entry = *state->log().At(*position);
   if (!state->ChecksumMatches(*position, entry)) return {.status = Status::Code::kCorruption};
@@ -329,9 +329,9 @@ bool AppendOnlyMemtable::ProbingIsCheaperThanScanning(uint64_t key_count) const 
   // Weights in nanoseconds, from the benchmarks of a million entries: only their ratios matter.
   constexpr uint64_t kProbeIndex = 150, kProbeStep = 20, kScanEntry = 15, kSortEntry = 60;
   const uint64_t entries = state->log().size();
-  const uint64_t base = std::min(state->base_count(), entries);
+  const uint64_t base = std::min(state->core().base_count(), entries);
   const uint64_t probe = (base < entries ? kProbeIndex : 0) + kProbeStep * static_cast<uint64_t>(std::bit_width(base));
-  const uint64_t scan = kScanEntry * entries + kSortEntry * state->UnsortedCount(base, entries);
+  const uint64_t scan = kScanEntry * entries + kSortEntry * state->core().UnsortedCount(base, entries);
   return key_count < scan / std::max<uint64_t>(probe, 1);
 }
 

@@ -44,7 +44,7 @@ class MemtableIterator::Impl {
   void SettleForward();
   void SettleBackward();
   void ShowNewestBackward(std::string_view key);
-  void Show(const Entry& entry, uint64_t position);
+  void Show(const Entry& entry, uint32_t handle);
 
   const ReadPin pin_;
   const TableState* const state_;

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "strongbin/memtable/append_log.h"
 #include "strongbin/memtable/entry.h"
 #include "strongbin/memtable/sorted_run.h"
 #include "strongbin/memtable/types.h"
@@ -29,18 +28,19 @@ inline size_t CommonPrefixBytes(std::string_view a, std::string_view b, size_t l
   return common;
 }
 
-// Compares entries of one log by their positions.
+// Compares entries of one log, which are named by their handles.
 //
-// Borrows the log. Thread safety: const, any thread, for published positions.
+// Borrows the log. Thread safety: const, any thread, for published entries.
 template <class Face>
 class KeyOrder {
  public:
   using Slot = typename Face::Slot;
+  using Log = typename Face::Log;
 
-  explicit KeyOrder(const AppendLog<Slot>& log) : log_(&log) {}
+  explicit KeyOrder(const Log& log) : log_(&log) {}
 
-  const AppendLog<Slot>& log() const { return *log_; }
-  const Slot& At(uint64_t position) const { return *log_->At(position); }
+  const Log& log() const { return *log_; }
+  const Slot& At(uint32_t handle) const { return *log_->At(handle); }
 
   int Compare(const Slot& a, const Slot& b) const {
     const int order = CompareKeys(Face::Key(a), Face::Key(b));
@@ -58,19 +58,17 @@ class KeyOrder {
   }
 
   // The record of an entry whose key begins with the `skip_bytes` that its run leaves out.
-  RunRecord MakeRecord(uint64_t position, size_t skip_bytes) const {
-    return MakeRecord(At(position), position, skip_bytes);
-  }
-  static RunRecord MakeRecord(const Slot& slot, uint64_t position, size_t skip_bytes) {
+  RunRecord MakeRecord(uint32_t handle, size_t skip_bytes) const { return MakeRecord(At(handle), handle, skip_bytes); }
+  static RunRecord MakeRecord(const Slot& slot, uint32_t handle, size_t skip_bytes) {
     if (skip_bytes == 0) {
       const std::string_view key = Face::Key(slot);
-      return {.rest = RestOf(key, sizeof(uint64_t)) | position, .prefix = Face::Prefix(slot)};
+      return {.rest = RestOf(key, sizeof(uint64_t)) | handle, .prefix = Face::Prefix(slot)};
     }
-    return MakeRecord(Face::Key(slot), position, skip_bytes);
+    return MakeRecord(Face::Key(slot), handle, skip_bytes);
   }
-  static RunRecord MakeRecord(std::string_view key, uint64_t position, size_t skip_bytes) {
+  static RunRecord MakeRecord(std::string_view key, uint32_t handle, size_t skip_bytes) {
     const std::string_view behind = key.substr(skip_bytes < key.size() ? skip_bytes : key.size());
-    return {.rest = RestOf(behind, sizeof(uint64_t)) | position, .prefix = KeyPrefix(behind)};
+    return {.rest = RestOf(behind, sizeof(uint64_t)) | handle, .prefix = KeyPrefix(behind)};
   }
 
   // The index of the first of `size` ordered records at or behind `target`. `record_at(index, wanted)` gives the record
@@ -86,7 +84,7 @@ class KeyOrder {
       if (record.key_bits() != wanted.key_bits()) [[likely]] {
         is_before = record.key_bits() < wanted.key_bits();
       } else {
-        is_before = Compare(At(record.position()), target) < 0;
+        is_before = Compare(At(record.handle()), target) < 0;
       }
       if (is_before) {
         low = middle + 1;
@@ -100,8 +98,9 @@ class KeyOrder {
   uint64_t LowerBoundInLog(uint64_t size, const SeekTarget& target) const {
     return LowerBound(size, 0, target, [this](uint64_t index, const RunRecord& wanted) {
       // The rest of a key lies elsewhere in memory: do not go there unless it decides.
-      const uint64_t prefix = Face::Prefix(At(index));
-      return prefix != wanted.prefix ? RunRecord{.rest = index, .prefix = prefix} : MakeRecord(index, 0);
+      const uint32_t handle = log_->HandleAt(index);
+      const uint64_t prefix = Face::Prefix(At(handle));
+      return prefix != wanted.prefix ? RunRecord{.rest = handle, .prefix = prefix} : MakeRecord(handle, 0);
     });
   }
 
@@ -117,7 +116,7 @@ class KeyOrder {
     return uint64_t{__builtin_bswap32(word)} << 32;
   }
 
-  const AppendLog<Slot>* log_;
+  const Log* log_;
 };
 
 }  // namespace strongbin

@@ -20,8 +20,8 @@ namespace strongbin {
 
 // Insert-only extendible hashing over segments of cache lines.
 //
-// A line holds eight 8-byte slots: 31 bits of hash, and either the position of the only version of a key or the handle
-// of its version list. A key lies in its home line or behind it; a line that keys have passed carries an overflow mark.
+// A line holds eight 8-byte slots: 31 bits of hash, and either the handle of the only version of a key or the id of
+// its version list. A key lies in its home line or behind it; a line that keys have passed carries an overflow mark.
 // Segments of up to kMaxLines lines are reached through a directory by the upper hash bits; a segment that fills up is
 // first made larger and then split by one more bit. Everything that growth needs is in the slots: no key is read again.
 // Idea: R. Fagin et al., "Extendible hashing"; line buckets as in cache-conscious hash tables.
@@ -37,17 +37,17 @@ namespace strongbin {
 template <class Face>
 class LookupIndex {
  public:
-  using Log = AppendLog<typename Face::Slot>;
+  using Log = typename Face::Log;
   enum class Outcome : uint8_t { kNewKey, kNewVersion, kDuplicate, kOutOfMemory };
 
   // `expected_keys` lets the index begin with as many segments as that many keys will need, each made when its first
   // key comes.
-  LookupIndex(ChunkPool* pool, const Log& log, uint64_t expected_keys)
+  LookupIndex(ChunkSupply* supply, const Log& log, uint64_t expected_keys)
       : log_(log),
         expected_keys_(expected_keys),
-        segments_(pool, ChunkKind::k_index),
-        pool_(pool),
-        directories_({.pool = pool, .kind = ChunkKind::k_index}) {}
+        segments_(supply, ChunkKind::k_index),
+        supply_(supply),
+        directories_({.pool = supply, .kind = ChunkKind::k_index}) {}
   ~LookupIndex() { delete versions_.load(std::memory_order_relaxed); }
   LookupIndex(const LookupIndex&) = delete;
   LookupIndex& operator=(const LookupIndex&) = delete;
@@ -64,11 +64,11 @@ class LookupIndex {
     }
   }
 
-  // The position of the newest version of `key` at or below `snapshot` that is not dead.
+  // The handle of the newest version of `key` at or below `snapshot` that is not dead.
   std::optional<uint32_t> Find(uint64_t hash, std::string_view key, uint64_t prefix, Sequence snapshot) const;
 
-  // Makes the entry at `position` findable. `hash` is that of its key.
-  [[nodiscard]] Outcome Insert(uint64_t hash, uint32_t position);
+  // Makes the entry at `handle` findable. `hash` is that of its key.
+  [[nodiscard]] Outcome Insert(uint64_t hash, uint32_t handle);
 
   uint64_t key_count() const { return key_count_; }                // writer only
   uint64_t longest_chain_slots() const { return longest_chain_; }  // writer only
@@ -104,8 +104,7 @@ class LookupIndex {
   // How full a segment may get: at 11/16 an insert looks at 1.3 lines on average, at 13/16 at 2.7.
   static constexpr uint32_t kMaxFillSixteenths = 11;
 
-  // A slot: [31 bits hash][overflow mark of the line, in its first slot][is list][31 bits position + 1, or list
-  // handle].
+  // A slot: [31 bits hash][overflow mark of the line, in its first slot][is list][31 bits handle + 1, or list id].
   using Slot = std::atomic<uint64_t>;
   struct alignas(64) Line {
     Slot slots[kLineSlots];
@@ -188,30 +187,28 @@ class LookupIndex {
   [[nodiscard]] bool MakeVersions() {
     if (Versions() == nullptr) {
       // Release: pairs with Versions().
-      versions_.store(new (std::nothrow) VersionLists<Face>(pool_, log_), std::memory_order_release);
+      versions_.store(new (std::nothrow) VersionLists<Face>(supply_, log_), std::memory_order_release);
     }
     return Versions() != nullptr;
   }
 
   std::optional<uint32_t> Resolve(uint64_t word, Sequence snapshot) const {
     if ((word & kIsList) != 0) return Versions()->Find(static_cast<uint32_t>(word & kValueMask), snapshot);
-    const auto position = static_cast<uint32_t>(word & kValueMask) - 1;
-    const auto& entry = *log_.At(position);
+    const auto handle = static_cast<uint32_t>(word & kValueMask) - 1;
+    const auto& entry = *log_.At(handle);
     if (Face::SequenceOf(entry) > snapshot || Face::IsDead(entry)) return std::nullopt;
-    return position;
+    return handle;
   }
   // Some entry of the key that a slot stands for.
   const typename Face::Slot& AnyEntryOf(uint64_t word) const {
-    if ((word & kIsList) == 0) return *log_.At((word & kValueMask) - 1);
+    if ((word & kIsList) == 0) return *log_.At(static_cast<uint32_t>(word & kValueMask) - 1);
     return *log_.At(Versions()->Any(static_cast<uint32_t>(word & kValueMask)));
   }
 
-  static uint64_t NewWord(uint32_t hash31, uint32_t position) {
-    return (uint64_t{hash31} << kHashShift) | (position + 1);
-  }
-  [[gnu::noinline]] Outcome InsertSlow(uint32_t hash31, uint32_t position);
+  static uint64_t NewWord(uint32_t hash31, uint32_t handle) { return (uint64_t{hash31} << kHashShift) | (handle + 1); }
+  [[gnu::noinline]] Outcome InsertSlow(uint32_t hash31, uint32_t handle);
   Slot* FindSlot(const SegmentRef& segment, uint32_t hash31, const typename Face::Slot& entry);
-  Outcome AddVersion(Slot& slot, uint32_t position);
+  Outcome AddVersion(Slot& slot, uint32_t handle);
   // Puts a word into a free slot, whose mark stays. Release: a reader that sees the word sees the entry it leads to.
   static void Fill(Slot& slot, uint64_t word) {
     slot.store(word | (slot.load(std::memory_order_relaxed) & kOverflow), std::memory_order_release);
@@ -239,7 +236,7 @@ class LookupIndex {
   const Log& log_;
   const uint64_t expected_keys_;
   ChunkOwner segments_;  // a chunk each
-  ChunkPool* const pool_;
+  ChunkSupply* const supply_;
   MonotonicArena directories_;
   std::atomic<VersionLists<Face>*> versions_{nullptr};  // made for the first key with two versions
   std::atomic<uint64_t> root_{0};
@@ -279,11 +276,11 @@ std::optional<uint32_t> LookupIndex<Face>::Find(uint64_t hash, std::string_view 
 }
 
 template <class Face>
-inline typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uint32_t position) {
+inline typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uint32_t handle) {
   const uint32_t hash31 = Hash31(hash);
   const Root root = LoadRoot();
   if (root.directory == nullptr) [[unlikely]]
-    return InsertSlow(hash31, position);
+    return InsertSlow(hash31, handle);
   const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
   Line& line = segment.lines()[hash31 & segment.line_mask()];
   // Relaxed: the writer reads what it wrote itself.
@@ -292,9 +289,9 @@ inline typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t ha
   // The usual case: no key with this hash, room in its home line and no key of that line elsewhere.
   if ((view.matches & ~view.unused) != 0 || view.unused == 0 || view.is_passed || live_count >= MaxLiveCount(segment))
       [[unlikely]] {
-    return InsertSlow(hash31, position);
+    return InsertSlow(hash31, handle);
   }
-  Fill(line.slots[Lowest(view.unused)], NewWord(hash31, position));
+  Fill(line.slots[Lowest(view.unused)], NewWord(hash31, handle));
   ++live_count;
   ++key_count_;
   return Outcome::kNewKey;
@@ -302,15 +299,15 @@ inline typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t ha
 
 // The rest of Insert: looks for the key in all lines that it may be in, grows its segment when that is full.
 template <class Face>
-typename LookupIndex<Face>::Outcome LookupIndex<Face>::InsertSlow(uint32_t hash31, uint32_t position) {
+typename LookupIndex<Face>::Outcome LookupIndex<Face>::InsertSlow(uint32_t hash31, uint32_t handle) {
   if (empty() && !Start()) return Outcome::kOutOfMemory;
   for (;;) {
     const Root root = LoadRoot();
     const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
-    if (Slot* slot = FindSlot(segment, hash31, *log_.At(position))) return AddVersion(*slot, position);
+    if (Slot* slot = FindSlot(segment, hash31, *log_.At(handle))) return AddVersion(*slot, handle);
     uint64_t& live_count = root.FirstEntryOf(segment, hash31).live_count;
     if (live_count < MaxLiveCount(segment)) {
-      const uint64_t passed_slots = Place(segment, NewWord(hash31, position));
+      const uint64_t passed_slots = Place(segment, NewWord(hash31, handle));
       ++live_count;
       ++key_count_;
       if (passed_slots > longest_chain_) longest_chain_ = passed_slots;
@@ -340,21 +337,21 @@ typename LookupIndex<Face>::Slot* LookupIndex<Face>::FindSlot(const SegmentRef& 
 }
 
 template <class Face>
-typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, uint32_t position) {
+typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, uint32_t handle) {
   const uint64_t word = slot.load(std::memory_order_relaxed);
   const uint64_t kept = word & ~(kIsList | kValueMask);
-  uint32_t handle;
+  uint32_t list_id;
   if ((word & kIsList) == 0) {
     const auto only = static_cast<uint32_t>(word & kValueMask) - 1;
     const auto& entry = *log_.At(only);
-    if (Face::SequenceOf(entry) == Face::SequenceOf(*log_.At(position)) && !Face::IsDead(entry))
+    if (Face::SequenceOf(entry) == Face::SequenceOf(*log_.At(handle)) && !Face::IsDead(entry))
       return Outcome::kDuplicate;
-    const std::optional<uint32_t> created = MakeVersions() ? Versions()->Create(only, position) : std::nullopt;
+    const std::optional<uint32_t> created = MakeVersions() ? Versions()->Create(only, handle) : std::nullopt;
     if (!created) return Outcome::kOutOfMemory;
-    handle = *created;
+    list_id = *created;
   } else {
-    handle = static_cast<uint32_t>(word & kValueMask);
-    switch (Versions()->Add(&handle, position)) {
+    list_id = static_cast<uint32_t>(word & kValueMask);
+    switch (Versions()->Add(&list_id, handle)) {
       case VersionLists<Face>::Outcome::kAdded:
         break;
       case VersionLists<Face>::Outcome::kDuplicate:
@@ -363,8 +360,8 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, ui
         return Outcome::kOutOfMemory;
     }
   }
-  // Release: a reader that sees the handle sees the list. Also a no-op store when the list has kept its handle.
-  slot.store(kept | kIsList | handle, std::memory_order_release);
+  // Release: a reader that sees the id sees the list. Also a no-op store when the list has kept its id.
+  slot.store(kept | kIsList | list_id, std::memory_order_release);
   return Outcome::kNewVersion;
 }
 

@@ -44,19 +44,11 @@ MemtableIterator::Impl::Impl(ReadPin pin, Status without_pin, const ReadOptions&
 bool MemtableIterator::Impl::Refresh() {
   current_ = nullptr;
   if (state_ == nullptr) return false;
-  // The size first: what is below it is then in the base or can be sorted.
-  const uint64_t end = state_->log().size();
-  const uint64_t base_count = std::min(state_->base_count(), end);
-  RefPtr<const RunSet> runs;
-  if (base_count < end) {
-    runs = state_->runs().Cover(base_count, end);
-    if (!runs) {
-      status_ = Status::Code::kOutOfMemory;
-      return false;
-    }
+  if (!state_->core().SetSources(&*cursor_)) {
+    status_ = Status::Code::kOutOfMemory;
+    return false;
   }
   status_ = Status::Code::kOk;
-  cursor_->SetSources(base_count, std::move(runs));
   return true;
 }
 
@@ -128,7 +120,7 @@ void MemtableIterator::Impl::SettleForward() {
   for (int steps = 0; cursor_->Valid(); ++steps) {
     const Entry& entry = cursor_->slot();
     if (HasUpper() && CompareKeys(EntryFace::Key(entry), options_.upper_bound) >= 0) break;
-    if (EntryFace::SequenceOf(entry) <= options_.snapshot) return Show(entry, cursor_->position());
+    if (EntryFace::SequenceOf(entry) <= options_.snapshot) return Show(entry, cursor_->handle());
     if (steps > 0 && steps % kMaxSteps == 0) {
       cursor_->Seek({.key = EntryFace::Key(entry), .sequence = options_.snapshot});
     } else {
@@ -155,7 +147,7 @@ void MemtableIterator::Impl::SettleBackward() {
       }
       continue;
     }
-    if (options_.all_versions) return Show(entry, cursor_->position());
+    if (options_.all_versions) return Show(entry, cursor_->handle());
     return ShowNewestBackward(key);
   }
   current_ = nullptr;
@@ -165,21 +157,21 @@ void MemtableIterator::Impl::SettleBackward() {
 // it.
 void MemtableIterator::Impl::ShowNewestBackward(std::string_view key) {
   const Entry* newest = nullptr;
-  uint64_t position = 0;
+  uint32_t handle = 0;
   for (int steps = 0; cursor_->Valid(); ++steps) {
     const Entry& entry = cursor_->slot();
     if (EntryFace::Key(entry) != key || EntryFace::SequenceOf(entry) > options_.snapshot) break;
     if (steps == kMaxSteps) cursor_->Seek({.key = key, .sequence = options_.snapshot});
     newest = &cursor_->slot();
-    position = cursor_->position();
+    handle = cursor_->handle();
     cursor_->Prev();
   }
   cursor_is_before_current_ = true;
-  Show(*newest, position);
+  Show(*newest, handle);
 }
 
-void MemtableIterator::Impl::Show(const Entry& entry, uint64_t position) {
-  if (!state_->ChecksumMatches(position, entry)) {
+void MemtableIterator::Impl::Show(const Entry& entry, uint32_t handle) {
+  if (!state_->ChecksumMatches(handle, entry)) {
     status_ = Status::Code::kCorruption;
     current_ = nullptr;
     return;

@@ -24,7 +24,7 @@ class OrderedCursor {
  public:
   using Slot = typename Face::Slot;
 
-  explicit OrderedCursor(const AppendLog<Slot>& log) : order_(log) {}
+  explicit OrderedCursor(const typename Face::Log& log) : order_(log) {}
 
   // Looks at the base [0, base_count) and at `runs` from now on. Not positioned.
   void SetSources(uint64_t base_count, RefPtr<const RunSet> runs) {
@@ -38,7 +38,7 @@ class OrderedCursor {
 
   bool Valid() const { return count_ > 0 && !Head().ended(); }
   const Slot& slot() const { return *Head().slot; }
-  uint64_t position() const { return PositionAt(Head(), Head().index); }
+  uint32_t handle() const { return HandleAt(Head(), Head().index); }
 
   void SeekToFirst() {
     for (uint32_t i = 0; i < count_; ++i) sources_[i].index = 0;
@@ -58,6 +58,13 @@ class OrderedCursor {
     // An index of 0 wraps and so counts as ended.
     for (uint32_t i = 0; i < count_; ++i) sources_[i].index = LowerBound(sources_[i], target) - 1;
     Start(/*forward=*/false);
+  }
+
+  // How many entries come before `target`. Does not move.
+  uint64_t CountBefore(const SeekTarget& target) const {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < count_; ++i) count += LowerBound(sources_[i], target);
+    return count;
   }
 
   void Next() { Step(/*forward=*/true); }   // requires Valid()
@@ -95,16 +102,17 @@ class OrderedCursor {
   }
   const Source& Head() const { return sources_[tree_.winner()]; }
 
-  uint64_t PositionAt(const Source& source, uint64_t index) const {
-    return source.run == nullptr ? index : source.run->At(index).position();
+  uint32_t HandleAt(const Source& source, uint64_t index) const {
+    return source.run == nullptr ? order_.log().HandleAt(index) : source.run->At(index).handle();
   }
 
   void Load(Source& source) const {
     if (source.ended()) return;
     if (source.run == nullptr) {
       // The base lies in the order in which it is walked, which the processor sees by itself.
-      source.slot = &order_.At(source.index);
-      if (count_ > 1) source.record = order_.MakeRecord(source.index, 0);
+      const uint32_t handle = order_.log().HandleAt(source.index);
+      source.slot = &order_.At(handle);
+      if (count_ > 1) source.record = order_.MakeRecord(*source.slot, handle, 0);
       return;
     }
     uint64_t offset = forward_ ? source.index - source.block_index : source.block_index - source.index;
@@ -122,7 +130,7 @@ class OrderedCursor {
     source.block_index = source.index;
     source.block_size = std::min({source.block_room, 2 * source.block_size + 1, left});
     for (uint64_t i = 0; i < source.block_size; ++i) {
-      source.block[i] = &order_.At(source.run->At(forward_ ? source.index + i : source.index - i).position());
+      source.block[i] = &order_.At(source.run->At(forward_ ? source.index + i : source.index - i).handle());
     }
     if (source.block_size == 1) return;
     for (uint64_t i = 0; i < source.block_size; ++i) Face::PrefetchBytes(*source.block[i]);
@@ -173,7 +181,7 @@ class OrderedCursor {
     const size_t skip = source.skip_bytes();
     if (skip > 0 && source.size > 0) {
       // All keys of the run begin with the same bytes; a target that does not lies outside the run.
-      const std::string_view common = Face::Key(order_.At(PositionAt(source, 0))).substr(0, skip);
+      const std::string_view common = Face::Key(order_.At(HandleAt(source, 0))).substr(0, skip);
       const int side = CompareKeys(common, target.key.substr(0, std::min(skip, target.key.size())));
       if (side != 0) return side < 0 ? source.size : 0;
     }

@@ -34,7 +34,7 @@ namespace strongbin {
 template <class Face>
 class OrderedRuns {
  public:
-  OrderedRuns(ChunkPool* pool, const AppendLog<typename Face::Slot>& log) : order_(log), space_{.pool = pool} {}
+  OrderedRuns(ChunkSupply* supply, const typename Face::Log& log) : order_(log), space_{.supply = supply} {}
   OrderedRuns(const OrderedRuns&) = delete;
   OrderedRuns& operator=(const OrderedRuns&) = delete;
 
@@ -104,8 +104,13 @@ class OrderedRuns {
       sorts_.Add(1);
       const size_t skip_bytes = ChooseSkip(from, end);
       while (from < end) {
-        const uint64_t stretch_end = std::min(end, from + kStretch);
+        uint64_t stretch_end = std::min(end, from + kStretch);
         RefPtr<const SortedRun> run = SortStretch(from, stretch_end, skip_bytes);
+        if (!run) {
+          // There may still be memory for a stretch that needs no scratch.
+          stretch_end = std::min(end, from + SortedRun::kChunkRecords);
+          run = SortStretch(from, stretch_end, skip_bytes);
+        }
         if (!run) return {};
         from = stretch_end;
         if (run->size() == 0) continue;
@@ -125,12 +130,13 @@ class OrderedRuns {
   size_t ChooseSkip(uint64_t from, uint64_t end) {
     if (!common_known_) {
       if (end - from < kMinSkipSample) return 0;
-      common_key_ = Face::Key(order_.At(from));
+      common_key_ = Face::Key(order_.At(order_.log().HandleAt(from)));
       common_bytes_ = common_key_.size();
       common_known_ = true;
     }
+    typename Face::Log::Walk walk(from);
     for (uint64_t position = from; position < end && common_bytes_ > 0; ++position) {
-      common_bytes_ = CommonPrefixBytes(common_key_, Face::Key(order_.At(position)), common_bytes_);
+      common_bytes_ = CommonPrefixBytes(common_key_, Face::Key(*walk.Next(order_.log())), common_bytes_);
     }
     return common_bytes_;
   }
@@ -150,11 +156,11 @@ class OrderedRuns {
     if (records == nullptr) return {};
     uint64_t count = 0;
     bool ascends = true;
-    LogWalk<typename Face::Slot> walk(from);
+    typename Face::Log::Walk walk(from);
     for (uint64_t position = from; position < end; ++position) {
       const auto& slot = *walk.Next(order_.log());
       if (Face::IsDead(slot)) continue;
-      records[count] = order_.MakeRecord(slot, position, skip_bytes);
+      records[count] = order_.MakeRecord(slot, walk.handle(), skip_bytes);
       ascends &= count == 0 || records[count - 1].bits() < records[count].bits();
       ++count;
     }
@@ -165,15 +171,15 @@ class OrderedRuns {
     return run;
   }
 
-  // Records that agree in all their key bytes are few, or versions of one key; positions have put them in order of
-  // arrival.
+  // Records that agree in all their key bytes are few, or versions of one key; handles have put them more or less in
+  // order of arrival.
   void OrderEqualRecords(RunRecord* records, uint64_t count) const {
     for (uint64_t begin = 0; begin + 1 < count;) {
       uint64_t end = begin + 1;
       while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
       if (end - begin > 1) {
         pdqsort(records + begin, records + end, [this](const RunRecord& a, const RunRecord& b) {
-          return order_.Compare(order_.At(a.position()), order_.At(b.position())) < 0;
+          return order_.Compare(order_.At(a.handle()), order_.At(b.handle())) < 0;
         });
       }
       begin = end;
@@ -212,8 +218,7 @@ class OrderedRuns {
     const auto load = [&](Source& source) {
       if (source.index == source.run->size()) return;
       source.record = source.run->At(source.index);
-      if (source.run->skip_bytes() != skip_bytes)
-        source.record = order_.MakeRecord(source.record.position(), skip_bytes);
+      if (source.run->skip_bytes() != skip_bytes) source.record = order_.MakeRecord(source.record.handle(), skip_bytes);
     };
     for (size_t i = 0; i < count; ++i) {
       sources[i] = {runs[i].get(), 0, {}};
@@ -226,7 +231,7 @@ class OrderedRuns {
       if (source_a.record.key_bits() != source_b.record.key_bits()) {
         return source_a.record.key_bits() < source_b.record.key_bits();
       }
-      return order_.Compare(order_.At(source_a.record.position()), order_.At(source_b.record.position())) < 0;
+      return order_.Compare(order_.At(source_a.record.handle()), order_.At(source_b.record.handle())) < 0;
     };
     RefPtr<SortedRun> merged = SortedRun::Make(&space_, skip_bytes, total);
     if (!merged) return {};

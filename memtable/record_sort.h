@@ -7,7 +7,7 @@
 
 namespace strongbin {
 
-// Sorts `count` records by the bytes they took from the key; records that agree in those by position.
+// Sorts `count` records by the bytes they took from the key; records that agree in those by handle.
 // Thread safety: any thread. Allocates a few kilobytes at most. Cost: see docs/decisions/sorting.md.
 void SortByBits(RunRecord* records, uint64_t count);
 

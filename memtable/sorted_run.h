@@ -12,15 +12,15 @@
 
 namespace strongbin {
 
-// Twelve bytes of a key, behind what all keys of the run have in common, and the position of the entry. Compared as one
+// Twelve bytes of a key, behind what all keys of the run have in common, and the entry's handle. Compared as one
 // 128-bit number; records that agree in the twelve bytes need a look at the keys.
 struct RunRecord {
   __extension__ using Bits = unsigned __int128;
 
-  uint64_t rest;    // four bytes behind the prefix's, big-endian, above 32 bits of position
+  uint64_t rest;    // four bytes behind the prefix's, big-endian, above 32 bits of handle
   uint64_t prefix;  // eight bytes, big-endian
 
-  uint32_t position() const { return static_cast<uint32_t>(rest); }
+  uint32_t handle() const { return static_cast<uint32_t>(rest); }
   Bits bits() const { return (Bits{prefix} << 64) | rest; }
   // The part that comes from the key.
   Bits key_bits() const { return bits() >> 32; }
@@ -29,7 +29,7 @@ static_assert(sizeof(RunRecord) == 16);
 
 // What all runs of one table share: where their memory comes from and how much it is.
 struct RunSpace {
-  ChunkPool* pool;
+  ChunkSupply* supply;
   std::atomic<bool> cold{false};            // relaxed: set by the owner before it lets go of the last run
   std::atomic<uint64_t> reserved_bytes{0};  // relaxed: a number to look at
 };
@@ -66,7 +66,10 @@ class SortedRun : public RefCounted<SortedRun> {
  private:
   friend class RefCounted<SortedRun>;
   SortedRun(RunSpace* space, size_t skip_bytes, uint64_t expected_size)
-      : space_(space), skip_bytes_(skip_bytes), expected_size_(expected_size), memory_(space->pool, ChunkKind::k_run) {}
+      : space_(space),
+        skip_bytes_(skip_bytes),
+        expected_size_(expected_size),
+        memory_(space->supply, ChunkKind::k_run) {}
   ~SortedRun();
 
   bool AddChunk();

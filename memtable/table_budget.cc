@@ -30,15 +30,13 @@ uint64_t GrowthOf(const MonotonicArena& arena, const ArenaNeed& need, size_t fir
 }  // namespace
 
 uint64_t TableState::IndexGrowth(uint64_t entry_count) const {
-  const uint64_t base_count = base_count_.load(std::memory_order_relaxed);
-  if (ascending_ && base_count + entry_count <= 1) return 0;
-  // What waits for the index, or will go there from the base when these writes do not ascend.
-  const uint64_t inserts = entry_count + (ascending_ ? std::min(base_count, kMaxIndexedBase) : pending_count_);
+  const uint64_t inserts = core_.InsertsAhead(entry_count);
+  if (inserts == 0) return 0;
   // At worst every segment is doubled, or each key needs a new one.
   constexpr uint64_t kSegmentBytes = uint64_t{32} << 10, kLeastDirectoryBytes = uint64_t{8} << 10;
-  const uint64_t reserved = index_.reserved_bytes();
-  const uint64_t segment_bytes = std::min(inserts * kSegmentBytes, reserved + index_.expected_segment_bytes()) +
-                                 std::max(kLeastDirectoryBytes, index_.next_directory_bytes());
+  const uint64_t reserved = core_.index().reserved_bytes();
+  const uint64_t segment_bytes = std::min(inserts * kSegmentBytes, reserved + core_.index().expected_segment_bytes()) +
+                                 std::max(kLeastDirectoryBytes, core_.index().next_directory_bytes());
   // A version list begins with a head and two nodes; the highest nodes are rare enough to be covered by the many.
   constexpr uint64_t kMostListBytes = 192, kUsualListBytes = 64, kFew = 64;
   const uint64_t list_bytes = std::min(inserts, kFew) * kMostListBytes + inserts * kUsualListBytes;

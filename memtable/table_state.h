@@ -2,11 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -15,9 +12,8 @@
 #include "strongbin/memtable/append_log.h"
 #include "strongbin/memtable/entry.h"
 #include "strongbin/memtable/key_hash.h"
-#include "strongbin/memtable/lookup_index.h"
-#include "strongbin/memtable/ordered_runs.h"
 #include "strongbin/memtable/read_pin.h"
+#include "strongbin/memtable/table_core.h"
 #include "strongbin/memtable/types.h"
 #include "strongbin/pool/chunk_pool.h"
 #include "strongbin/pool/size_class.h"
@@ -57,7 +53,7 @@ struct WriteNeed {
 class TableState final : public Pinnable {
  public:
   // `expected_keys`: how many distinct keys the index may prepare for.
-  TableState(ChunkPool* pool, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys);
+  TableState(ChunkSupply* supply, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys);
   ~TableState() override;
 
   // False: there was no memory for the list of checksums that was asked for, so the table must not be used.
@@ -72,24 +68,15 @@ class TableState final : public Pinnable {
   Status Reserve(const Capacity& capacity);
   // Whether writes of this size might bring the memory usage above `budget_bytes`.
   bool WouldPass(uint64_t budget_bytes, const WriteNeed& need) const;
-  // Indexes what was let wait for it; otherwise the next appends do. False when memory is refused, which harms nothing.
-  bool IndexPending();
+  // Indexes what was let wait for it; see TableCore.
+  bool IndexPending() { return core_.IndexPending(); }
   void MakeCold() { cold_ = true; }
   void AddTo(TableStats* stats) const;  // sets gauges, adds counters
 
   // ---- Readers ----
 
-  std::optional<uint32_t> FindPosition(std::string_view key, Sequence snapshot) const;
+  const TableCore<EntryFace>& core() const { return core_; }
   const AppendLog<Entry>& log() const { return log_; }
-  // Entries at the start that ascend and so are a run by themselves. Read after log().size().
-  // Acquire: when it has fallen to 0, the index is seen to hold what was in the base.
-  uint64_t base_count() const { return base_count_.load(std::memory_order_acquire); }
-  OrderedRuns<EntryFace>& runs() const { return runs_; }
-  // Of the entries [base_count, end), how many an ordered read now would have to sort.
-  uint64_t UnsortedCount(uint64_t base_count, uint64_t end) const {
-    const uint64_t covered = std::max(base_count, runs_.covered());
-    return end > covered ? end - covered : 0;
-  }
   bool ChecksumMatches(uint64_t position, const Entry& entry) const;
 
   // Never negative, though a reader may see a failed batch counted as dead before its slots are part of the log.
@@ -99,23 +86,20 @@ class TableState final : public Pinnable {
   }
   size_t reserved_bytes() const {
     return keys_.reserved_bytes() + values_.reserved_bytes() + log_.reserved_bytes() +
-           (checksums_ ? checksums_->reserved_bytes() : 0) + index_.reserved_bytes() + runs_.reserved_bytes();
+           (checksums_ ? checksums_->reserved_bytes() : 0) + core_.reserved_bytes();
   }
   Capacity held() const { return {live_entry_count(), keys_.used_bytes(), values_.used_bytes()}; }  // writer
-  uint64_t indexed_key_count() const { return index_.key_count(); }                                 // writer
+  uint64_t indexed_key_count() const { return core_.index().key_count(); }                          // writer
 
  private:
-  // Up to this many base entries are put into the index when the table stops ascending; a larger base stays as it is.
-  static constexpr uint64_t kMaxIndexedBase = 64;
+  using Outcome = TableCore<EntryFace>::Outcome;
+
   // Entries are built and then indexed in blocks, so that the cache lines of the index arrive while entries are copied.
   static constexpr size_t kBlock = 32;
-  // Single appends are indexed some appends later for the same reason; until then readers look at them one by one.
-  static constexpr size_t kMaxPending = 8;
 
   [[nodiscard]] bool EnsureRoom(uint64_t entry_count) {
     return log_.EnsureRoom(entry_count) && (!checksums_ || checksums_->EnsureRoom(entry_count));
   }
-  uint64_t HashOf(const Entry& entry) const { return HashKey(EntryFace::Key(entry), hash_seed_); }
   [[nodiscard]] bool BuildEntry(const Write& write, Entry* slot, uint64_t position);
   template <class Arena>
   [[nodiscard]] static bool Refer(Arena* arena, const char* data, size_t size, ByteRef* ref);
@@ -123,11 +107,6 @@ class TableState final : public Pinnable {
   Status AppendOne(const Write& write);
   Status AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done, size_t* built_count);
   Status AppendIndexed(std::span<const Write> writes, size_t built_count);
-  int StepFrom(const Entry* previous, const Entry& entry) const;
-  void ExtendBase(const Entry* last, uint64_t count, Sequence max_sequence, const LogWalk<Entry>& walk);
-  Status SealBase();
-  bool FindInBase(const Entry& entry) const;
-  LookupIndex<EntryFace>::Outcome IndexEntry(uint64_t hash, uint64_t position);
   void Publish(uint64_t count, const LogWalk<Entry>& walk);
   void AbandonIndexed(uint64_t count);
   static uint32_t ChecksumOf(const Entry& entry) {
@@ -135,7 +114,6 @@ class TableState final : public Pinnable {
     return ChecksumEntry(EntryFace::Key(entry), tag, entry.value.view());
   }
 
-  const uint64_t hash_seed_ = ProcessHashSeed();
   const size_t first_key_buffer_bytes_;
   const size_t first_value_buffer_bytes_;
   bool cold_ = false;
@@ -144,22 +122,9 @@ class TableState final : public Pinnable {
   ValueArena values_;
   AppendLog<Entry> log_;
   const std::unique_ptr<AppendLog<uint32_t>> checksums_;  // one for each entry; null when not wanted
-  LookupIndex<EntryFace> index_;
-  mutable OrderedRuns<EntryFace> runs_;
+  TableCore<EntryFace> core_;
 
-  // Writer only: where the next entry goes, and what is known of those before it.
-  LogWalk<Entry> tail_;
-  bool ascending_ = true;
-  const Entry* last_in_base_ = nullptr;
-  Sequence max_sequence_ = 0;
-  size_t pending_count_ = 0;
-  std::array<uint64_t, kMaxPending> pending_hashes_;
-
-  std::atomic<uint64_t> base_count_{0};
-  // Once the table has stopped ascending: entries from here on are not in the index yet; at most kMaxPending.
-  std::atomic<uint64_t> indexed_count_{0};
-  // Highest sequence in the base. Relaxed: published by base_count_.
-  std::atomic<uint64_t> base_max_sequence_{0};
+  LogWalk<Entry> tail_;  // writer only: where the next entry goes
   Cell dead_count_;
 };
 

@@ -14,13 +14,13 @@
 namespace strongbin {
 
 // Skip lists ordered by falling sequence number, one for each key with two versions or more. Idea: W. Pugh's skip list;
-// heights follow from the entry's position, so that nothing need be stored of them.
+// heights follow from the entry's handle, so that nothing need be stored of them.
 //
-// A list is named by a handle: the number of its first word. Head: [levels][count][next of each level]; node:
-// [position][next of each level]; words are numbers of nodes, 0 for none.
+// A list is named by its id: the number of its first word. Head: [levels][count][next of each level]; node: [handle of
+// the entry][next of each level]; words are numbers of nodes, 0 for none.
 //
 // Owns its words, in pool chunks; a table whose keys have one version each holds none.
-// Thread safety: one writer (Create, Add); any number of readers beside it (Find), through a handle that they got by
+// Thread safety: one writer (Create, Add); any number of readers beside it (Find), through an id that they got by
 // acquire. Invariants: nodes never move or leave; a node is linked level by level from the bottom, each link stored
 // with release after the node is whole, so a reader sees whole nodes only. When memory is refused: Create and Add
 // answer so and nothing has changed. Cost: adding the newest version and finding the newest O(1), else O(log versions)
@@ -28,32 +28,31 @@ namespace strongbin {
 template <class Face>
 class VersionLists {
  public:
-  using Log = AppendLog<typename Face::Slot>;
-  using Handle = uint32_t;
+  using Log = typename Face::Log;
+  using ListId = uint32_t;
   enum class Outcome : uint8_t { kAdded, kDuplicate, kOutOfMemory };
 
-  VersionLists(ChunkPool* pool, const Log& log) : log_(log), words_(pool, ChunkKind::k_index) {}
+  VersionLists(ChunkSupply* supply, const Log& log) : log_(log), words_(supply, ChunkKind::k_index) {}
 
   // A list of two versions. Requires different sequence numbers.
-  [[nodiscard]] std::optional<Handle> Create(uint32_t first_position, uint32_t second_position) {
-    const std::optional<Handle> head = NewHead(kLowLevels);
-    if (!head || AddNode(*head, first_position) != Outcome::kAdded ||
-        AddNode(*head, second_position) != Outcome::kAdded) {
+  [[nodiscard]] std::optional<ListId> Create(uint32_t first_handle, uint32_t second_handle) {
+    const std::optional<ListId> head = NewHead(kLowLevels);
+    if (!head || AddNode(*head, first_handle) != Outcome::kAdded || AddNode(*head, second_handle) != Outcome::kAdded) {
       return std::nullopt;
     }
     return head;
   }
 
-  // Adds a version. The list may get another handle, which takes the place of the old one for later callers; readers
+  // Adds a version. The list may get another id, which takes the place of the old one for later callers; readers
   // that hold the old one go on.
-  [[nodiscard]] Outcome Add(Handle* head, uint32_t position) {
-    const Outcome outcome = AddNode(*head, position);
+  [[nodiscard]] Outcome Add(ListId* head, uint32_t handle) {
+    const Outcome outcome = AddNode(*head, handle);
     if (outcome == Outcome::kAdded && Word(*head + 1) > kGrowAtCount && Word(*head) == kLowLevels) Heighten(head);
     return outcome;
   }
 
-  // The position of the newest version at or below `snapshot` that is not dead.
-  std::optional<uint32_t> Find(Handle head, Sequence snapshot) const {
+  // The handle of the newest version at or below `snapshot` that is not dead.
+  std::optional<uint32_t> Find(ListId head, Sequence snapshot) const {
     const uint32_t newest = Next(head + kHeadLinks, 0);
     if (newest != 0 && !Visible(newest, snapshot)) [[unlikely]] {
       return FindOlder(head, snapshot);
@@ -61,8 +60,8 @@ class VersionLists {
     return newest == 0 ? std::nullopt : std::optional<uint32_t>(Word(newest));
   }
 
-  // The position of some version.
-  uint32_t Any(Handle head) const { return Word(Next(head + kHeadLinks, 0)); }
+  // The handle of some version.
+  uint32_t Any(ListId head) const { return Word(Next(head + kHeadLinks, 0)); }
 
   size_t reserved_bytes() const { return words_.reserved_bytes(); }
   size_t used_bytes() const { return words_.writer_size() * sizeof(uint32_t); }
@@ -75,16 +74,16 @@ class VersionLists {
   static constexpr uint32_t kHighLevels = 12;
   static constexpr uint32_t kGrowAtCount = 256;  // 4^kLowLevels
 
-  // One more level with probability 1/4 each, by a fixed scramble of the position.
-  static uint32_t LevelsOf(uint32_t position) {
-    const uint64_t scrambled = (position + 1) * uint64_t{0x9E3779B97F4A7C15};
+  // One more level with probability 1/4 each, by a fixed scramble of the handle.
+  static uint32_t LevelsOf(uint32_t handle) {
+    const uint64_t scrambled = (uint64_t{handle} + 1) * uint64_t{0x9E3779B97F4A7C15};
     const auto zeros = static_cast<uint32_t>(std::countl_zero(scrambled | 1));
     const uint32_t levels = 1 + zeros / 2;
     return levels < kHighLevels ? levels : kHighLevels;
   }
 
   std::atomic<uint32_t>& WordAt(uint32_t number) const { return *words_.At(number); }
-  // Words of heads and positions: relaxed, ordered by the link or handle that led to them.
+  // Words of heads and handles: relaxed, ordered by the link or id that led to them.
   uint32_t Word(uint32_t number) const { return WordAt(number).load(std::memory_order_relaxed); }
   // Acquire: pairs with the release in Link; the node that is led to is whole.
   uint32_t Next(uint32_t links, uint32_t level) const { return WordAt(links + level).load(std::memory_order_acquire); }
@@ -96,7 +95,7 @@ class VersionLists {
   bool IsDead(uint32_t node) const { return Face::IsDead(*log_.At(Word(node))); }
   bool Visible(uint32_t node, Sequence snapshot) const { return SequenceAt(node) <= snapshot && !IsDead(node); }
 
-  std::optional<uint32_t> FindOlder(Handle head, Sequence snapshot) const {
+  std::optional<uint32_t> FindOlder(ListId head, Sequence snapshot) const {
     uint32_t links = head + kHeadLinks;
     // The node that ended the lowest level's search, not a second look at its link: a newer one may be there by now.
     uint32_t node = 0;
@@ -107,7 +106,7 @@ class VersionLists {
     return node == 0 ? std::nullopt : std::optional<uint32_t>(Word(node));
   }
 
-  // `count` zero words behind each other; 0 when memory is refused or a handle could not name them any more. Word 0 is
+  // `count` zero words behind each other; 0 when memory is refused or an id could not name them any more. Word 0 is
   // never given out, since 0 means none.
   uint32_t NewWords(uint64_t count) {
     uint64_t start = words_.writer_size();
@@ -122,15 +121,15 @@ class VersionLists {
     return static_cast<uint32_t>(start);
   }
 
-  std::optional<Handle> NewHead(uint32_t levels) {
+  std::optional<ListId> NewHead(uint32_t levels) {
     const uint32_t head = NewWords(kHeadLinks + levels);
     if (head == 0) return std::nullopt;
     WordAt(head).store(levels, std::memory_order_relaxed);
     return head;
   }
 
-  Outcome AddNode(Handle head, uint32_t position) {
-    const Sequence sequence = Face::SequenceOf(*log_.At(position));
+  Outcome AddNode(ListId head, uint32_t handle) {
+    const Sequence sequence = Face::SequenceOf(*log_.At(handle));
     const uint32_t head_levels = Word(head);
     std::array<uint32_t, kHighLevels> before;
     uint32_t links = head + kHeadLinks;
@@ -146,10 +145,10 @@ class VersionLists {
          same = Next(same + kNodeLinks, 0)) {
       if (!IsDead(same)) return Outcome::kDuplicate;
     }
-    const uint32_t levels = LevelsOf(position);
+    const uint32_t levels = LevelsOf(handle);
     const uint32_t node = NewWords(kNodeLinks + levels);
     if (node == 0) return Outcome::kOutOfMemory;
-    WordAt(node).store(position, std::memory_order_relaxed);
+    WordAt(node).store(handle, std::memory_order_relaxed);
     const uint32_t linked_levels = levels < head_levels ? levels : head_levels;
     for (uint32_t level = 0; level < linked_levels; ++level) {
       WordAt(node + kNodeLinks + level).store(Next(before[level], level), std::memory_order_relaxed);
@@ -161,8 +160,8 @@ class VersionLists {
 
   // Gives a long list a head with more levels. Nodes have had room for their upper links from the start; readers with
   // the old head do not look at them. Without memory the list stays as it is, only slower.
-  void Heighten(Handle* head) {
-    const std::optional<Handle> high = NewHead(kHighLevels);
+  void Heighten(ListId* head) {
+    const std::optional<ListId> high = NewHead(kHighLevels);
     if (!high) return;
     std::array<uint32_t, kHighLevels> last;
     last.fill(*high + kHeadLinks);

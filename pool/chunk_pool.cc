@@ -74,6 +74,11 @@ void ChunkPool::Drop(std::span<const Chunk> chunks) {
 
 size_t ChunkPool::OnMemoryPressure() { return impl_->RelievePressure(); }
 
+size_t ChunkPool::DropIdle() { return impl_->Sweep(Impl::SweepReason::kUnused); }
+
+void ChunkPool::SetCapBytes(size_t cap_bytes) { impl_->SetCapBytes(cap_bytes); }
+void ChunkPool::SetColdStart(const ColdStart& cold_start) { impl_->SetColdStart(cold_start); }
+
 PoolStats ChunkPool::Stats() const {
   return impl_->WithBooks([](const PoolBooks& books) { return books.stats(); });
 }

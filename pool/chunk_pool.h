@@ -7,36 +7,27 @@
 #include <memory>
 #include <span>
 
+#include "strongbin/pool/chunk_supply.h"
 #include "strongbin/pool/size_class.h"
 #include "strongbin/stats/metrics.h"
 
 namespace strongbin {
 
-// Whole cache lines, and enough for any type of the language.
-inline constexpr size_t kChunkAlignment = 64;
-static_assert(kChunkAlignment >= alignof(std::max_align_t));
-
-class ChunkPool;
 class ChunkSource;
-struct ChunkRecord;  // where the pool keeps what it knows of a chunk; never inside the chunk
-
-// What a chunk is for; statistics only.
-using ChunkKind = ChunkKindLabel;
-
-// A block of memory on loan from a pool: all `bytes` from `data` on are usable and hold anything.
-// A plain value; who holds it owes it to the pool exactly once. `data` is null in an empty chunk.
-// `data` is aligned to at least kChunkAlignment.
-struct Chunk {
-  char* data = nullptr;
-  size_t bytes = 0;
-  ChunkRecord* record = nullptr;
-
-  explicit operator bool() const { return data != nullptr; }
-};
 
 enum class ChunkSourceKind : uint8_t {
   kMmapSlab,  // chunks carved from 2 MiB mappings; what is dropped leaves the resident size at once
   kMalloc,    // one malloc per chunk; allocation profilers see it, promises about resident size do not hold
+};
+
+// What is done so that fresh memory does not cost a page fault for each 4 KiB. kMmapSlab only; chunks out of a bin need
+// nothing.
+struct ColdStart {
+  // Ask for huge pages (madvise) behind chunks of 256 KiB and more.
+  bool huge_pages = true;
+  // Make the pages of other fresh chunks in one system call, from 16 KiB up (MADV_POPULATE_WRITE; older kernels refuse
+  // it and nothing is lost).
+  bool populate = false;
 };
 
 struct PoolEvent {
@@ -53,8 +44,7 @@ struct ChunkPoolOptions {
   // Bound on idle bytes. 0: pool off, every chunk is mapped fresh and given back on return.
   size_t cap_bytes = size_t{64} << 20;
   ChunkSourceKind source = ChunkSourceKind::kMmapSlab;
-  // Ask for huge pages (madvise) behind chunks of 256 KiB and more. kMmapSlab only.
-  bool huge_pages = true;
+  ColdStart cold_start = {};
   // Called after the fact, on the thread that caused it, never under a lock of the pool. It may call the pool, this
   // hook's own pool included, destroy tables, and must not throw.
   std::function<void(const PoolEvent&)> on_event = {};
@@ -70,11 +60,11 @@ struct ChunkPoolOptions {
 // Acquire gives up idle chunks of this pool and asks again, then tells `on_event` and asks a last time, then returns an
 // empty chunk and counts it. The cap never makes a request fail or wait. Cost: a hit is a lock and a list pop; work is
 // once per chunk, so a table that fills a 1 MiB chunk pays it once in thousands of keys.
-class ChunkPool {
+class ChunkPool final : public ChunkSupply {
  public:
   explicit ChunkPool(const ChunkPoolOptions& options = {});
   // Requires that no chunk is on loan. Gives all memory back to the operating system.
-  ~ChunkPool();
+  ~ChunkPool() override;
   ChunkPool(const ChunkPool&) = delete;
   ChunkPool& operator=(const ChunkPool&) = delete;
 
@@ -83,7 +73,7 @@ class ChunkPool {
 
   // The smallest chunk that holds `min_bytes` (at least one byte), or above the largest class an oversize block of
   // exactly that size. Empty when the operating system refuses memory.
-  [[nodiscard]] Chunk Acquire(size_t min_bytes, ChunkKind kind);
+  [[nodiscard]] Chunk Acquire(size_t min_bytes, ChunkKind kind) override;
 
   // Gives chunks back to the pools that made them: kept while the cap allows, otherwise given up (an admission drop).
   // Empty chunks are passed over. The caller must not touch a chunk afterwards; neither does the pool.
@@ -94,9 +84,20 @@ class ChunkPool {
   static void Drop(std::span<const Chunk> chunks);
   static void Drop(const Chunk& chunk) { Drop({&chunk, 1}); }
 
+  // Release or Drop.
+  void TakeBack(std::span<const Chunk> chunks, ChunkFate fate) override {
+    fate == ChunkFate::kReuse ? Release(chunks) : Drop(chunks);
+  }
+
   // The pressure hook: empties the bins. Returns the bytes handed back; 0 when nothing is idle, when called from within
   // itself, or when another thread is already at it. Chunks on loan are not touched.
   size_t OnMemoryPressure();
+  // The same because nobody needs the pool for now; not counted as pressure.
+  size_t DropIdle();
+
+  // Change the options of a pool in use. A lower cap drives idle chunks out, the longest idle first.
+  void SetCapBytes(size_t cap_bytes);
+  void SetColdStart(const ColdStart& cold_start);
 
   // A consistent snapshot, taken under the pool's lock. At a quiet point, per class and in sum:
   // gets = hits + misses, fresh_bytes - returned_bytes = idle_bytes + lent_bytes + slab_free_bytes.

@@ -14,6 +14,8 @@ constexpr size_t kChunksPerLock = 256;
 constexpr size_t kSlabsPerLock = 64;
 // Huge pages are for chunks that fill a good part of one.
 constexpr size_t kMinHugeChunkBytes = size_t{256} << 10;
+// Below, a system call costs about what it saves.
+constexpr size_t kMinPopulateBytes = size_t{16} << 10;
 
 std::unique_ptr<ChunkSource> MakeSource(const ChunkPoolOptions& options) {
   if (options.custom_source != nullptr) return nullptr;
@@ -26,7 +28,8 @@ std::unique_ptr<ChunkSource> MakeSource(const ChunkPoolOptions& options) {
 ChunkPool::Impl::Impl(ChunkPool* pool, const ChunkPoolOptions& options)
     : pool_(pool),
       cap_bytes_(options.cap_bytes),
-      huge_pages_(options.huge_pages),
+      huge_pages_(options.cold_start.huge_pages),
+      populate_(options.cold_start.populate),
       own_source_(MakeSource(options)),
       source_(options.custom_source != nullptr ? options.custom_source : own_source_.get()),
       on_event_(options.on_event),
@@ -66,22 +69,46 @@ Chunk ChunkPool::Impl::TakeIdle(size_t slot, ChunkKind kind) {
 Chunk ChunkPool::Impl::CarveFree(size_t slot, ChunkKind kind) {
   if (slot == kOversizeSlot) return {};
   Chunk chunk;
+  bool was_resident = false;
   {
     const std::lock_guard lock(mutex_);
-    ChunkRecord* record = Carve(slot, kind);
+    ChunkRecord* record = Carve(slot, kind, &was_resident);
     if (record == nullptr) return {};
     chunk = Lend(record);
   }
   UnpoisonMemory(chunk.data, chunk.bytes);
+  if (!was_resident) Populate(chunk);
   return chunk;
+}
+
+bool ChunkPool::Impl::WantsHugePages(size_t chunk_bytes) const {
+  return huge_pages_.load(std::memory_order_relaxed) && chunk_bytes >= kMinHugeChunkBytes;
+}
+
+void ChunkPool::Impl::Populate(const Chunk& chunk) {
+  if (!populate_.load(std::memory_order_relaxed) || chunk.bytes < kMinPopulateBytes) return;
+  if (!WantsHugePages(chunk.bytes)) source_->Populate(chunk.data, chunk.bytes);
+}
+
+void ChunkPool::Impl::SetCapBytes(size_t cap_bytes) {
+  GiveBackQueue queue;
+  Lock lock(mutex_);
+  cap_bytes_.store(cap_bytes, std::memory_order_relaxed);
+  books_.SetCap(cap_bytes);
+  while (books_.idle_bytes() > cap_bytes) {
+    ChunkRecord* record = LongestIdle(/*except_slot=*/kOversizeSlot, /*before_tick=*/UINT64_MAX);
+    books_.Evicted(record->slab->slot(), record->slab->chunk_bytes());
+    FreeIdle(record);
+    Enqueue(record->slab, &queue);
+  }
+  GiveBackAll(&queue, &lock);
 }
 
 Chunk ChunkPool::Impl::MapAndCarve(size_t slot, size_t bytes, ChunkKind kind) {
   const bool carve = source_->carves_slabs() && slot != kOversizeSlot;
   const size_t chunk_count = carve ? kSlabBytes / bytes : 1;
   const size_t alignment = carve ? kSlabBytes : kChunkAlignment;
-  char* base =
-      static_cast<char*>(source_->Map(bytes * chunk_count, alignment, huge_pages_ && bytes >= kMinHugeChunkBytes));
+  char* base = static_cast<char*>(source_->Map(bytes * chunk_count, alignment, WantsHugePages(bytes)));
   if (base == nullptr) return {};
   Slab* slab = Slab::Create(pool_, base, slot, bytes, chunk_count);
   if (slab == nullptr) {
@@ -100,6 +127,7 @@ Chunk ChunkPool::Impl::MapAndCarve(size_t slot, size_t bytes, ChunkKind kind) {
     chunk = Lend(record);
   }
   UnpoisonMemory(chunk.data, chunk.bytes);
+  Populate(chunk);
   return chunk;
 }
 
@@ -109,14 +137,13 @@ Chunk ChunkPool::Impl::Lend(ChunkRecord* record) {
   return {record->slab->DataOf(record), record->slab->chunk_bytes(), record};
 }
 
-ChunkRecord* ChunkPool::Impl::Carve(size_t slot, ChunkKind kind) {
+ChunkRecord* ChunkPool::Impl::Carve(size_t slot, ChunkKind kind, bool* was_resident) {
   Slab* slab = roomy_[slot].first;
   if (slab == nullptr) return nullptr;
-  bool was_resident = false;
-  ChunkRecord* record = slab->Carve(&was_resident);
+  ChunkRecord* record = slab->Carve(was_resident);
   assert(record != nullptr);
   UpdateRoom(slab);
-  books_.Miss(slot, kind, slab->chunk_bytes(), was_resident);
+  books_.Miss(slot, kind, slab->chunk_bytes(), *was_resident);
   return record;
 }
 
@@ -173,10 +200,11 @@ void ChunkPool::Impl::KeepOrFree(ChunkRecord* record, GiveBackQueue* queue, size
 bool ChunkPool::Impl::MakeRoom(ChunkRecord* incoming, GiveBackQueue* queue) {
   const size_t slot = incoming->slab->slot();
   const size_t bytes = incoming->slab->chunk_bytes();
-  if (bytes > cap_bytes_) return false;
-  if (books_.idle_bytes() <= cap_bytes_ - bytes) return true;
+  const size_t cap = cap_bytes();
+  if (bytes > cap) return false;
+  if (books_.idle_bytes() <= cap - bytes) return true;
 
-  const uint64_t excess_bytes = books_.idle_bytes() - (cap_bytes_ - bytes);
+  const uint64_t excess_bytes = books_.idle_bytes() - (cap - bytes);
   uint64_t found_bytes = 0;
   for (size_t other = 0; other < kSizeClassCount && found_bytes < excess_bytes; other++) {
     if (other == slot) continue;
@@ -187,7 +215,7 @@ bool ChunkPool::Impl::MakeRoom(ChunkRecord* incoming, GiveBackQueue* queue) {
   }
   if (found_bytes < excess_bytes) return false;
 
-  while (books_.idle_bytes() > cap_bytes_ - bytes) {
+  while (books_.idle_bytes() > cap - bytes) {
     ChunkRecord* record = LongestIdle(slot, incoming->tick);
     books_.Evicted(record->slab->slot(), record->slab->chunk_bytes());
     FreeIdle(record);
@@ -239,10 +267,10 @@ size_t ChunkPool::Impl::Sweep(SweepReason reason) {
     LinkSlab(slab);
     slab->ForEachIdle([&](ChunkRecord* record) {
       const size_t slot = slab->slot();
-      if (reason == SweepReason::kPressure) {
-        books_.Dropped(slot, slab->chunk_bytes());
-      } else {
+      if (reason == SweepReason::kRefused) {
         books_.Evicted(slot, slab->chunk_bytes());
+      } else {
+        books_.Dropped(slot, slab->chunk_bytes());
       }
       FreeIdle(record);
     });

@@ -38,7 +38,7 @@ class ChunkPool::Impl {
   // Takes back chunks of this pool. Returns the bytes that the cap did not allow to keep.
   size_t TakeBack(std::span<const Chunk> chunks, Purpose purpose);
 
-  enum class SweepReason : uint8_t { kPressure, kRefused };
+  enum class SweepReason : uint8_t { kPressure, kUnused, kRefused };
   // Empties the bins slab by slab, and gives back what an earlier refusal kept here. Returns the bytes that left.
   size_t Sweep(SweepReason reason);
 
@@ -55,7 +55,13 @@ class ChunkPool::Impl {
     return read_or_change(books_);
   }
 
-  size_t cap_bytes() const { return cap_bytes_; }
+  // Relaxed: numbers that stand alone; the pool's state is guarded by the mutex.
+  size_t cap_bytes() const { return cap_bytes_.load(std::memory_order_relaxed); }
+  void SetCapBytes(size_t cap_bytes);
+  void SetColdStart(const ColdStart& cold_start) {
+    huge_pages_.store(cold_start.huge_pages, std::memory_order_relaxed);
+    populate_.store(cold_start.populate, std::memory_order_relaxed);
+  }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -65,8 +71,10 @@ class ChunkPool::Impl {
     Slab* first = nullptr;
   };
 
+  bool WantsHugePages(size_t chunk_bytes) const;
+  void Populate(const Chunk& chunk);
   Chunk Lend(ChunkRecord* record);                                                    // [lock]
-  ChunkRecord* Carve(size_t slot, ChunkKind kind);                                    // [lock]
+  ChunkRecord* Carve(size_t slot, ChunkKind kind, bool* was_resident);                // [lock]
   void KeepOrFree(ChunkRecord* record, GiveBackQueue* queue, size_t* refused_bytes);  // [lock]
   bool MakeRoom(ChunkRecord* incoming, GiveBackQueue* queue);                         // [lock]
   ChunkRecord* LongestIdle(size_t except_slot, uint64_t before_tick);                 // [lock]
@@ -83,8 +91,9 @@ class ChunkPool::Impl {
   static void RepairAfterFork(void* impl);
 
   ChunkPool* const pool_;
-  const size_t cap_bytes_;
-  const bool huge_pages_;
+  std::atomic<size_t> cap_bytes_;
+  std::atomic<bool> huge_pages_;
+  std::atomic<bool> populate_;
   const std::unique_ptr<ChunkSource> own_source_;
   ChunkSource* const source_;
   const std::function<void(const PoolEvent&)> on_event_;

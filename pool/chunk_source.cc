@@ -63,6 +63,15 @@ bool MmapChunkSource::Unmap(void* ptr, size_t bytes) {
 
 bool MmapChunkSource::Discard(void* ptr, size_t bytes) { return madvise(ptr, bytes, MADV_DONTNEED) == 0; }
 
+void MmapChunkSource::Populate(void* ptr, size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+  constexpr int kAdvice = MADV_POPULATE_WRITE;
+#else
+  constexpr int kAdvice = 23;  // its number since Linux 5.14, which older C libraries do not name
+#endif
+  madvise(ptr, bytes, kAdvice);
+}
+
 void* MallocChunkSource::Map(size_t bytes, size_t alignment, bool) {
   if (bytes > SIZE_MAX / 2) return nullptr;
   if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);

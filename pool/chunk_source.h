@@ -29,6 +29,8 @@ class ChunkSource {
   virtual bool Unmap(void* ptr, size_t bytes) = 0;
   // Lets the memory leave the resident size; the addresses stay usable. False: refused, nothing has changed.
   virtual bool Discard(void* ptr, size_t bytes) = 0;
+  // Makes all pages resident ahead of their use. Advice: without it, or where it is refused, each comes when touched.
+  virtual void Populate(void*, size_t) {}
 };
 
 // mmap, munmap and madvise. What is given back leaves the resident size at once.
@@ -39,6 +41,7 @@ class MmapChunkSource : public ChunkSource {
   void* Map(size_t bytes, size_t alignment, bool huge_pages) override;
   bool Unmap(void* ptr, size_t bytes) override;
   bool Discard(void* ptr, size_t bytes) override;
+  void Populate(void* ptr, size_t bytes) override;
 };
 
 // malloc and free, one for each chunk, so that allocation profilers see them. What free does with the pages is its

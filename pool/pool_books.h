@@ -24,7 +24,9 @@ namespace strongbin {
 // fresh_bytes - returned_bytes = idle_bytes + lent_bytes + slab_free_bytes.
 class PoolBooks {
  public:
-  explicit PoolBooks(size_t cap_bytes) { stats_.cap_bytes = cap_bytes; }
+  explicit PoolBooks(size_t cap_bytes) { SetCap(cap_bytes); }
+
+  void SetCap(size_t cap_bytes) { stats_.cap_bytes = cap_bytes; }
 
   const PoolStats& stats() const { return stats_; }
   uint64_t idle_bytes() const { return idle_bytes_; }

@@ -61,5 +61,6 @@ std::string JsonOf(const Stats& stats, const StatsLabels& labels) {
 
 std::string ToJson(const PoolStats& stats, const StatsLabels& labels) { return JsonOf(stats, labels); }
 std::string ToJson(const TableStats& stats, const StatsLabels& labels) { return JsonOf(stats, labels); }
+std::string ToJson(const RocksDBStats& stats, const StatsLabels& labels) { return JsonOf(stats, labels); }
 
 }  // namespace strongbin

@@ -90,10 +90,13 @@ void PrometheusPage::AddTo(std::vector<Family>& families, const Stats& stats, co
 
 void PrometheusPage::Add(const PoolStats& stats, const StatsLabels& labels) { AddTo(pool_families_, stats, labels); }
 void PrometheusPage::Add(const TableStats& stats, const StatsLabels& labels) { AddTo(table_families_, stats, labels); }
+void PrometheusPage::Add(const RocksDBStats& stats, const StatsLabels& labels) {
+  AddTo(rocksdb_families_, stats, labels);
+}
 
 std::string PrometheusPage::ToString() const {
   std::string page;
-  for (const std::vector<Family>* families : {&pool_families_, &table_families_}) {
+  for (const std::vector<Family>* families : {&pool_families_, &table_families_, &rocksdb_families_}) {
     for (const Family& family : *families) {
       page += family.head;
       page += family.samples;
@@ -104,5 +107,6 @@ std::string PrometheusPage::ToString() const {
 
 std::string ToPrometheus(const PoolStats& stats, const StatsLabels& labels) { return PageOf(stats, labels); }
 std::string ToPrometheus(const TableStats& stats, const StatsLabels& labels) { return PageOf(stats, labels); }
+std::string ToPrometheus(const RocksDBStats& stats, const StatsLabels& labels) { return PageOf(stats, labels); }
 
 }  // namespace strongbin

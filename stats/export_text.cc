@@ -186,5 +186,6 @@ std::string TextOf(const Stats& stats, const StatsLabels& labels) {
 
 std::string ToText(const PoolStats& stats, const StatsLabels& labels) { return TextOf(stats, labels); }
 std::string ToText(const TableStats& stats, const StatsLabels& labels) { return TextOf(stats, labels); }
+std::string ToText(const RocksDBStats& stats, const StatsLabels& labels) { return TextOf(stats, labels); }
 
 }  // namespace strongbin

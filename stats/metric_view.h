@@ -1,4 +1,4 @@
-// What the exporters see of a pool or a table: the list of its metrics with their numbers, and nothing by name.
+// What the exporters see of a group of metrics: the list of its metrics with their numbers, and nothing by name.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,8 @@ std::vector<MetricView> ViewsOf(const Stats& stats) {
 
 // What the numbers belong to; part of the exported names.
 template <class Stats>
-inline constexpr std::string_view kGroupOf = kIsPool<Stats> ? "pool" : "table";
+inline constexpr std::string_view kGroupOf = kGroup<Stats> == Group::kPool      ? "pool"
+                                             : kGroup<Stats> == Group::kRocksDB ? "rocksdb"
+                                                                                : "table";
 
 }  // namespace strongbin::stats_internal

@@ -70,10 +70,19 @@ struct TableMetrics {
 #include "strongbin/stats/metrics.def"
 };
 
+// The numbers of the RocksDB face.
+template <class V>
+struct RocksDBMetrics {
+#define STRONGBIN_ROCKSDB(NAME, TYPE, UNIT, HELP) V NAME{};
+#include "strongbin/stats/metrics.def"
+};
+
 using PoolStats = PoolMetrics<uint64_t>;
 using PoolCells = PoolMetrics<Cell>;
 using TableStats = TableMetrics<uint64_t>;
 using TableCells = TableMetrics<Cell>;
+using RocksDBStats = RocksDBMetrics<uint64_t>;
+using RocksDBCells = RocksDBMetrics<Cell>;
 
 // Cells can be placed in shared memory: zero bytes are a valid start, nothing points anywhere, and no access takes a
 // lock that another process might hold.
@@ -81,6 +90,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free);
 static_assert(sizeof(Cell) == sizeof(uint64_t) && std::is_standard_layout_v<Cell>);
 static_assert(std::is_standard_layout_v<PoolCells> && std::is_trivially_destructible_v<PoolCells>);
 static_assert(std::is_standard_layout_v<TableCells> && std::is_trivially_destructible_v<TableCells>);
+static_assert(std::is_standard_layout_v<RocksDBCells> && std::is_trivially_destructible_v<RocksDBCells>);
 static_assert(sizeof(PoolCells) == sizeof(PoolStats) && sizeof(TableCells) == sizeof(TableStats));
 static_assert(std::is_trivially_copyable_v<PoolStats> && std::is_trivially_copyable_v<TableStats>);
 
@@ -124,6 +134,13 @@ void ForEachTableMetric(Visit&& visit, Metrics&... metrics) {
 #define STRONGBIN_TABLE_KIND(NAME, TYPE, UNIT, HELP) STRONGBIN_VISIT(NAME, TYPE, UNIT, HELP, "kind", kChunkKindLabels)
 #define STRONGBIN_TABLE_RESET(NAME, TYPE, UNIT, HELP) STRONGBIN_VISIT(NAME, TYPE, UNIT, HELP, "kind", kResetKindLabels)
 #define STRONGBIN_TABLE(NAME, TYPE, UNIT, HELP) STRONGBIN_VISIT(NAME, TYPE, UNIT, HELP, "", {})
+#include "strongbin/stats/metrics.def"
+}
+
+template <class Visit, class... Metrics>
+void ForEachRocksDBMetric(Visit&& visit, Metrics&... metrics) {
+  using stats_internal::Cells;
+#define STRONGBIN_ROCKSDB(NAME, TYPE, UNIT, HELP) STRONGBIN_VISIT(NAME, TYPE, UNIT, HELP, "", {})
 #include "strongbin/stats/metrics.def"
 }
 

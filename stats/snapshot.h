@@ -1,4 +1,4 @@
-// What can be done with the numbers of a pool or a table as a whole.
+// What can be done with the numbers of a pool, a table or the RocksDB face as a whole.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,24 @@ namespace strongbin {
 
 namespace stats_internal {
 
+enum class Group : uint8_t { kPool, kTable, kRocksDB };
 template <class Metrics>
-inline constexpr bool kIsPool = false;
+inline constexpr Group kGroup = Group::kTable;
 template <class V>
-inline constexpr bool kIsPool<PoolMetrics<V>> = true;
+inline constexpr Group kGroup<PoolMetrics<V>> = Group::kPool;
+template <class V>
+inline constexpr Group kGroup<RocksDBMetrics<V>> = Group::kRocksDB;
 
 }  // namespace stats_internal
 
-// ForEachPoolMetric or ForEachTableMetric, by the type of the numbers.
+// ForEachPoolMetric, ForEachTableMetric or ForEachRocksDBMetric, by the type of the numbers.
 template <class Visit, class First, class... Rest>
 void ForEachMetric(Visit&& visit, First& first, Rest&... rest) {
-  if constexpr (stats_internal::kIsPool<std::remove_const_t<First>>) {
+  constexpr stats_internal::Group group = stats_internal::kGroup<std::remove_const_t<First>>;
+  if constexpr (group == stats_internal::Group::kPool) {
     ForEachPoolMetric(visit, first, rest...);
+  } else if constexpr (group == stats_internal::Group::kRocksDB) {
+    ForEachRocksDBMetric(visit, first, rest...);
   } else {
     ForEachTableMetric(visit, first, rest...);
   }
@@ -55,6 +61,20 @@ Metrics<uint64_t> Diff(const Metrics<uint64_t>& later, const Metrics<uint64_t>& 
       },
       result, earlier);
   return result;
+}
+
+// Adds the numbers of one to those of many: maxima are compared, all else is added. Of one that has ended the gauges
+// are left out.
+template <template <class> class Metrics>
+void Accumulate(Metrics<uint64_t>* many, const Metrics<uint64_t>& one, bool has_ended) {
+  ForEachMetric(
+      [has_ended](const MetricInfo& info, std::span<uint64_t> to, std::span<const uint64_t> from) {
+        if (has_ended && info.type == MetricType::kGauge) return;
+        for (size_t i = 0; i < to.size(); ++i) {
+          to[i] = info.type == MetricType::kMax ? (to[i] > from[i] ? to[i] : from[i]) : to[i] + from[i];
+        }
+      },
+      *many, one);
 }
 
 // The sum over the labels of a metric. Nothing for maxima: the highest of each class were not reached at the same time.

@@ -4,11 +4,10 @@
 #include <unordered_map>
 
 #include <rocksdb/comparator.h>
-#include <rocksdb/env.h>
 #include <rocksdb/options.h>
 #include <rocksdb/write_buffer_manager.h>
 
-#include "strongbin/memtable/rocksdb/comparator_check.h"
+#include "strongbin/memtable/rocksdb/rep_host.h"
 #include "strongbin/memtable/rocksdb/rep_option_types.h"
 
 namespace strongbin {
@@ -25,19 +24,21 @@ class AppendOnlyRepFactory final : public rdb::MemTableRepFactory {
 
   const char* Name() const override { return kRocksDBFactoryName; }
 
+  // DB::Open calls it with the options of the database.
   rdb::Status ValidateOptions(const rdb::DBOptions& db_options,
                               const rdb::ColumnFamilyOptions& cf_options) const override {
     if (options_.order == RepOrder::kBytewise && cf_options.comparator != rdb::BytewiseComparator()) {
       return rdb::Status::InvalidArgument("strongbin: order=bytewise needs the bytewise comparator, not",
                                           cf_options.comparator->Name());
     }
+    Host().NoteDatabase(db_options);
     return MemTableRepFactory::ValidateOptions(db_options, cf_options);
   }
 
   using MemTableRepFactory::CreateMemTableRep;
   rdb::MemTableRep* CreateMemTableRep(const rdb::MemTableRep::KeyComparator& comparator, rdb::Allocator* allocator,
                                       const rdb::SliceTransform* transform, rdb::Logger* logger) override {
-    return rdb::SkipListFactory().CreateMemTableRep(comparator, allocator, transform, logger);
+    return Host().Make(comparator, allocator, transform, logger);
   }
 
   bool IsInsertConcurrentlySupported() const override { return true; }
@@ -54,7 +55,15 @@ class AppendOnlyRepFactory final : public rdb::MemTableRepFactory {
   }
 
  private:
+  // Made on the first use, when all options have been set.
+  RepHost& Host() const {
+    std::call_once(host_made_, [this] { host_ = std::make_shared<RepHost>(options_); });
+    return *host_;
+  }
+
   RepOptions options_;
+  mutable std::once_flag host_made_;
+  mutable std::shared_ptr<RepHost> host_;
 };
 
 }  // namespace

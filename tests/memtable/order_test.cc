@@ -62,7 +62,7 @@ TEST(KeyOrderTest, DifferentRecordBitsDecideAsTheKeysDo) {
         const std::string a = common + tail_a, b = common + tail_b;
         const RunRecord record_a = KeyOrder<EntryFace>::MakeRecord(a, 1, skip);
         const RunRecord record_b = KeyOrder<EntryFace>::MakeRecord(b, 2, skip);
-        ASSERT_EQ(record_a.position(), 1u);
+        ASSERT_EQ(record_a.handle(), 1u);
         if (record_a.key_bits() != record_b.key_bits()) {
           ASSERT_EQ(record_a.key_bits() < record_b.key_bits(), a < b);
         }
@@ -78,7 +78,7 @@ TEST(KeyOrderTest, DifferentRecordBitsDecideAsTheKeysDo) {
 TEST(KeyOrderTest, RecordOfAKeyShorterThanTheSkipIsEmpty) {
   const RunRecord record = KeyOrder<EntryFace>::MakeRecord("ab", 5, 8);
   EXPECT_EQ(static_cast<uint64_t>(record.key_bits()), 0u);
-  EXPECT_EQ(record.position(), 5u);
+  EXPECT_EQ(record.handle(), 5u);
 }
 
 TEST(KeyOrderTest, CommonPrefixStopsAtTheFirstDifferenceAndAtTheLimit) {

@@ -15,6 +15,10 @@ TEST(JsonTest, TableMatchesGolden) {
   ExpectGolden("tests/stats/testdata/table.json", ToJson(NumberedStats<TableStats>(1'000'003)));
 }
 
+TEST(JsonTest, RocksDBFaceMatchesGolden) {
+  ExpectGolden("tests/stats/testdata/rocksdb.json", ToJson(NumberedStats<RocksDBStats>(1'000'003)));
+}
+
 template <class Stats>
 void ExpectOneKeyForEachMetricInOrder() {
   const std::vector<MetricInfo> list = ListOf<Stats>();
@@ -29,6 +33,7 @@ void ExpectOneKeyForEachMetricInOrder() {
 TEST(JsonTest, KeysAreTheListInItsOrder) {
   ExpectOneKeyForEachMetricInOrder<PoolStats>();
   ExpectOneKeyForEachMetricInOrder<TableStats>();
+  ExpectOneKeyForEachMetricInOrder<RocksDBStats>();
 }
 
 TEST(JsonTest, NumbersHaveAllDigits) {

@@ -15,6 +15,8 @@ std::string FullPage() {
   page.Add(NumberedStats<TableStats>(2), {{"table", "t1"}});
   page.Add(NumberedStats<PoolStats>(3), {{"pool", "b"}});
   page.Add(NumberedStats<TableStats>(4), {{"table", "t2"}});
+  page.Add(NumberedStats<RocksDBStats>(5), {{"process", "a"}});
+  page.Add(NumberedStats<RocksDBStats>(6), {{"process", "b"}});
   return page.ToString();
 }
 
@@ -27,8 +29,12 @@ TEST(PrometheusTest, TableMatchesGolden) {
   ExpectGolden("tests/stats/testdata/table.prom", ToPrometheus(NumberedStats<TableStats>(1'000'003)));
 }
 
+TEST(PrometheusTest, RocksDBFaceMatchesGolden) {
+  ExpectGolden("tests/stats/testdata/rocksdb.prom", ToPrometheus(NumberedStats<RocksDBStats>(1'000'003)));
+}
+
 TEST(PrometheusTest, NamesFollowTheRules) {
-  const std::regex type_line("# TYPE (strongbin_(?:pool|table)_[a-z][a-z0-9_]*) (counter|gauge)");
+  const std::regex type_line("# TYPE (strongbin_(?:pool|table|rocksdb)_[a-z][a-z0-9_]*) (counter|gauge)");
   std::map<std::string, std::string> type_of;
   for (const std::string& line : LinesOf(FullPage())) {
     if (!line.starts_with("# TYPE")) continue;
@@ -38,7 +44,7 @@ TEST(PrometheusTest, NamesFollowTheRules) {
     EXPECT_EQ(match[1].str().ends_with("_total"), match[2] == "counter") << line;
     for (const char* reserved : {"_sum", "_count", "_bucket"}) EXPECT_FALSE(match[1].str().ends_with(reserved)) << line;
   }
-  EXPECT_EQ(type_of.size(), ListOf<PoolStats>().size() + ListOf<TableStats>().size());
+  EXPECT_EQ(type_of.size(), ListOf<PoolStats>().size() + ListOf<TableStats>().size() + ListOf<RocksDBStats>().size());
 }
 
 TEST(PrometheusTest, GaugesNameTheirUnitOnce) {
@@ -64,7 +70,7 @@ TEST(PrometheusTest, FamiliesOfSeveralPoolsAndTablesStandTogetherWithOneHead) {
     }
   }
   EXPECT_FALSE(finished.contains(current));
-  EXPECT_EQ(samples, 2 * (sizeof(PoolStats) + sizeof(TableStats)) / sizeof(uint64_t));
+  EXPECT_EQ(samples, 2 * (sizeof(PoolStats) + sizeof(TableStats) + sizeof(RocksDBStats)) / sizeof(uint64_t));
 }
 
 TEST(PrometheusTest, SeriesAreDistinct) {

@@ -21,6 +21,10 @@ TEST(TextTest, TableMatchesGolden) {
   ExpectGolden("tests/stats/testdata/table.txt", ToText(NumberedStats<TableStats>(1'000'003), {{"table", "orders"}}));
 }
 
+TEST(TextTest, RocksDBFaceMatchesGolden) {
+  ExpectGolden("tests/stats/testdata/rocksdb.txt", ToText(NumberedStats<RocksDBStats>(1'000'003)));
+}
+
 TEST(TextTest, QuietPoolShowsOnlyWhatIsNotZero) {
   PoolStats stats;
   stats.gets[0] = 1234567;

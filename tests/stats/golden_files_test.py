@@ -18,7 +18,7 @@ def numbers_of(value):
 
 class GoldenFilesTest(unittest.TestCase):
     def test_json_is_valid_and_every_number_differs(self):
-        for name in ("pool.json", "table.json"):
+        for name in ("pool.json", "table.json", "rocksdb.json"):
             page = json.loads((TESTDATA / name).read_text(encoding="utf-8"))
             numbers = numbers_of(page["metrics"])
             self.assertEqual(numbers, [1000003 * (i + 1) for i in range(len(numbers))])
@@ -36,7 +36,7 @@ class GoldenFilesTest(unittest.TestCase):
         self.assertEqual(page["labels"], {"pool": 'de"fault\\', "host": "a\nb"})
 
     def test_prometheus_shows_the_numbers_of_the_json(self):
-        for group in ("pool", "table"):
+        for group in ("pool", "table", "rocksdb"):
             page = json.loads((TESTDATA / f"{group}.json").read_text(encoding="utf-8"))
             values = []
             for line in (TESTDATA / f"{group}.prom").read_text(encoding="utf-8").splitlines():

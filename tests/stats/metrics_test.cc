@@ -12,7 +12,7 @@ namespace {
 
 template <class Stats>
 class MetricListTest : public testing::Test {};
-using AllStats = testing::Types<PoolStats, TableStats>;
+using AllStats = testing::Types<PoolStats, TableStats, RocksDBStats>;
 TYPED_TEST_SUITE(MetricListTest, AllStats);
 
 TYPED_TEST(MetricListTest, EveryByteOfTheStructBelongsToOneVisitedCell) {
@@ -85,6 +85,7 @@ TEST(MetricReferenceTest, DocsShowTheWholeList) {
   };
   append("A pool", ListOf<PoolStats>());
   append("A table", ListOf<TableStats>());
+  append("The RocksDB face", ListOf<RocksDBStats>());
   ExpectGolden("docs/metrics.md", page);
 }
 

@@ -31,7 +31,7 @@ ChunkPoolOptions PoolOptionsOf(const Config& config) {
   ChunkPoolOptions options;
   options.cap_bytes = config.pool_cap_bytes;
   options.source = config.chunk_source == SourceChoice::kMmap ? ChunkSourceKind::kMmapSlab : ChunkSourceKind::kMalloc;
-  options.huge_pages = config.huge_pages;
+  options.cold_start.huge_pages = config.huge_pages;
   return options;
 }
 

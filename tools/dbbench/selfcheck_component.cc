@@ -115,7 +115,7 @@ double CopyNs(ChunkPool* pool, const Entries& entries) {
 std::unique_ptr<ChunkPool> NewPool(bool huge_pages) {
   ChunkPoolOptions options;
   options.cap_bytes = size_t{256} << 20;
-  options.huge_pages = huge_pages;
+  options.cold_start.huge_pages = huge_pages;
   return std::make_unique<ChunkPool>(options);
 }
 

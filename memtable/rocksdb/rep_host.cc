@@ -1,0 +1,213 @@
+#include "strongbin/memtable/rocksdb/rep_host.h"
+
+#include <new>
+#include <set>
+#include <utility>
+
+#include <rocksdb/env.h>
+#include <rocksdb/options.h>
+#include <rocksdb/write_buffer_manager.h>
+
+#include "strongbin/memtable/rocksdb/comparator_check.h"
+#include "strongbin/stats/snapshot.h"
+
+namespace strongbin {
+
+namespace {
+
+namespace rdb = ROCKSDB_NAMESPACE;
+
+// All memtables of the process. Never destroyed: a database with static lifetime may end after static destructors.
+class Registry {
+ public:
+  static Registry& Get() {
+    static Registry* const registry = new Registry;
+    return *registry;
+  }
+
+  void Add(const AppendOnlyRep* rep, RepMemory::Home home) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    alive_.insert(rep);
+    numbers_.memtables = alive_.size();
+    numbers_.memtables_max = std::max<uint64_t>(numbers_.memtables_max, alive_.size());
+    ++numbers_.made_memtables;
+    if (home == RepMemory::Home::kEngineArena) ++numbers_.engine_arena_memtables;
+  }
+  void Remove(const AppendOnlyRep& rep) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    alive_.erase(&rep);
+    numbers_.memtables = alive_.size();
+    numbers_.heap_bytes += rep.memory().heap_bytes();
+    numbers_.engine_bytes += rep.memory().engine_bytes();
+    numbers_.unappended_entries += rep.unappended_count();
+    TableStats last;
+    rep.AddTo(&last);
+    Accumulate(&ended_, last, /*has_ended=*/true);
+  }
+  void CountFallback() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++numbers_.fallback_memtables;
+  }
+
+  void AddTo(ProcessStats* stats) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stats->memtables = ended_;
+    stats->rocksdb = numbers_;
+    for (const AppendOnlyRep* rep : alive_) {
+      TableStats now;
+      rep->AddTo(&now);
+      Accumulate(&stats->memtables, now, /*has_ended=*/false);
+      stats->rocksdb.heap_bytes += rep->memory().heap_bytes();
+      stats->rocksdb.engine_bytes += rep->memory().engine_bytes();
+    }
+  }
+
+  // How many memtables use the pool of the process, to know the last one.
+  std::atomic<uint64_t> process_pool_users{0};
+
+ private:
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::set<const AppendOnlyRep*> alive_;
+  TableStats ended_;
+  RocksDBStats numbers_;
+};
+
+class ManagerCharge final : public BufferCharge {
+ public:
+  explicit ManagerCharge(std::shared_ptr<rdb::WriteBufferManager> manager) : manager_(std::move(manager)) {}
+  void Reserve(size_t bytes) override { manager_->ReserveMem(bytes); }
+  void ScheduleFree(size_t bytes) override { manager_->ScheduleFreeMem(bytes); }
+  void Free(size_t bytes) override { manager_->FreeMem(bytes); }
+
+ private:
+  const std::shared_ptr<rdb::WriteBufferManager> manager_;
+};
+
+ColdStart ColdStartOf(RepColdStart choice) {
+  return {.huge_pages = choice == RepColdStart::kAuto || choice == RepColdStart::kHugePages,
+          .populate = choice == RepColdStart::kAuto || choice == RepColdStart::kPopulate};
+}
+
+std::unique_ptr<ChunkPool> MakeOwnPool(const RepOptions& options) {
+  if (options.pool == RepPool::kProcess) return nullptr;
+  ChunkPoolOptions pool_options;
+  pool_options.cap_bytes = options.pool_cap_bytes;
+  pool_options.cold_start = ColdStartOf(options.cold_start);
+  return std::make_unique<ChunkPool>(pool_options);
+}
+
+void LogEntries(rdb::Logger* logger, const char* moment, const AppendOnlyRep& rep) {
+  TableStats stats;
+  rep.AddTo(&stats);
+  const auto held = [&stats](ChunkKind kind) {
+    return static_cast<unsigned long long>(stats.reserved_bytes[static_cast<size_t>(kind)]);
+  };
+  rdb::Info(logger,
+            "[strongbin] memtable %s: %llu entries, %llu ascending at its start, %llu keys in the index; bytes held: "
+            "entries %llu, log %llu, index %llu, runs %llu; %llu sorts of %llu entries, %llu merges, %llu runs",
+            moment, static_cast<unsigned long long>(stats.entries),
+            static_cast<unsigned long long>(stats.ascending_entries),
+            static_cast<unsigned long long>(stats.indexed_keys), held(ChunkKind::k_key), held(ChunkKind::k_log),
+            held(ChunkKind::k_index), held(ChunkKind::k_run), static_cast<unsigned long long>(stats.sorts),
+            static_cast<unsigned long long>(stats.sorted_entries), static_cast<unsigned long long>(stats.merges),
+            static_cast<unsigned long long>(stats.runs));
+}
+
+}  // namespace
+
+ProcessStats Stats() {
+  ProcessStats stats;
+  stats.pool = ChunkPool::Default().Stats();
+  Registry::Get().AddTo(&stats);
+  return stats;
+}
+
+RepHost::RepHost(const RepOptions& options)
+    : options_(options), own_pool_(MakeOwnPool(options)), manager_(options.write_buffer_manager) {}
+
+RepHost::~RepHost() = default;
+
+void RepHost::NoteDatabase(const rdb::DBOptions& db_options) {
+  if (options_.write_buffer_manager != nullptr) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (db_options.write_buffer_manager == nullptr) {
+    // DB::Open will make a manager of its own, which nobody shows to us.
+    if (db_options.db_write_buffer_size > 0) limit_is_unseen_ = true;
+    return;
+  }
+  if (manager_ != nullptr && manager_ != db_options.write_buffer_manager) limit_is_unseen_ = true;
+  manager_ = db_options.write_buffer_manager;
+}
+
+rdb::MemTableRep* RepHost::Make(const rdb::MemTableRep::KeyComparator& comparator, rdb::Allocator* allocator,
+                                const rdb::SliceTransform* transform, rdb::Logger* logger) {
+  if (OrderIsBytewise(comparator, logger)) {
+    std::shared_ptr<BufferCharge> charge;
+    const RepMemory::Home home = ChooseHome(&charge, logger);
+    auto* rep = new (std::nothrow)
+        AppendOnlyRep(allocator, &PreparePool(), home, std::move(charge), shared_from_this(), logger);
+    if (rep != nullptr) {
+      // Relaxed, as in OnGone: only a count.
+      (own_pool_ ? alive_count_ : Registry::Get().process_pool_users).fetch_add(1, std::memory_order_relaxed);
+      Registry::Get().Add(rep, home);
+      return rep;
+    }
+  }
+  Registry::Get().CountFallback();
+  return rdb::SkipListFactory().CreateMemTableRep(comparator, allocator, transform, logger);
+}
+
+bool RepHost::OrderIsBytewise(const rdb::MemTableRep::KeyComparator& comparator, rdb::Logger* logger) {
+  if (options_.order == RepOrder::kBytewise) return true;
+  if (options_.order == RepOrder::kAuto && IsBytewiseOrder(comparator)) return true;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!std::exchange(fallback_logged_, true)) {
+    rdb::Info(logger, "[strongbin] memtables are RocksDB's skip list: %s",
+              options_.order == RepOrder::kFallback ? "order=fallback says so"
+                                                    : "their comparator is not known to be the bytewise one");
+  }
+  return false;
+}
+
+ChunkPool& RepHost::PreparePool() {
+  if (own_pool_) return *own_pool_;
+  ChunkPool& pool = ChunkPool::Default();
+  std::call_once(pool_prepared_, [&] {
+    pool.SetCapBytes(options_.pool_cap_bytes);
+    pool.SetColdStart(ColdStartOf(options_.cold_start));
+  });
+  return pool;
+}
+
+RepMemory::Home RepHost::ChooseHome(std::shared_ptr<BufferCharge>* charge, rdb::Logger* logger) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (limit_is_unseen_) {
+    if (!std::exchange(unseen_limit_logged_, true)) {
+      rdb::Warn(logger,
+                "[strongbin] memtables live in RocksDB's arena: there is a limit on write buffers whose manager this "
+                "factory cannot charge (db_write_buffer_size without a write_buffer_manager, or one factory for "
+                "databases with different managers). See ConfigureRocksDB.");
+    }
+    return RepMemory::Home::kEngineArena;
+  }
+  if (manager_ != nullptr && (manager_->enabled() || manager_->cost_to_cache())) {
+    *charge = std::make_shared<ManagerCharge>(manager_);
+  }
+  return RepMemory::Home::kPool;
+}
+
+void RepHost::OnReadOnly(const AppendOnlyRep& rep) { LogEntries(rep.logger(), "is read-only", rep); }
+
+void RepHost::OnEnd(const AppendOnlyRep& rep) {
+  LogEntries(rep.logger(), "ends", rep);
+  Registry::Get().Remove(rep);
+}
+
+void RepHost::OnGone() {
+  std::atomic<uint64_t>& alive = own_pool_ ? alive_count_ : Registry::Get().process_pool_users;
+  const bool was_last = alive.fetch_sub(1, std::memory_order_relaxed) == 1;
+  if (was_last && options_.drop_pool_when_unused) (own_pool_ ? *own_pool_ : ChunkPool::Default()).DropIdle();
+}
+
+}  // namespace strongbin

@@ -1,0 +1,63 @@
+// What the memtables of one factory share, and what is known of all memtables of the process.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include <rocksdb/memtablerep.h>
+
+#include "strongbin/memtable/rocksdb/append_only_rep.h"
+#include "strongbin/memtable/rocksdb/rep_options.h"
+#include "strongbin/memtable/rocksdb/rep_stats.h"
+#include "strongbin/pool/chunk_pool.h"
+
+namespace ROCKSDB_NAMESPACE {
+struct ColumnFamilyOptions;
+struct DBOptions;
+}  // namespace ROCKSDB_NAMESPACE
+
+namespace strongbin {
+
+// Makes memtables, and keeps the pool and the manager that they need; its memtables keep it.
+//
+// Thread safety: any thread.
+class RepHost final : public RepListener, public std::enable_shared_from_this<RepHost> {
+ public:
+  explicit RepHost(const RepOptions& options);
+  ~RepHost() override;
+
+  // DB::Open shows the options of a database that will use the factory.
+  void NoteDatabase(const ROCKSDB_NAMESPACE::DBOptions& db_options);
+
+  // Our memtable, or RocksDB's skip list where the order is not known to be the bytewise one, or memory is refused.
+  ROCKSDB_NAMESPACE::MemTableRep* Make(const ROCKSDB_NAMESPACE::MemTableRep::KeyComparator& comparator,
+                                       ROCKSDB_NAMESPACE::Allocator* allocator,
+                                       const ROCKSDB_NAMESPACE::SliceTransform* transform,
+                                       ROCKSDB_NAMESPACE::Logger* logger);
+
+  void OnReadOnly(const AppendOnlyRep& rep) override;
+  void OnEnd(const AppendOnlyRep& rep) override;
+  void OnGone() override;
+
+ private:
+  bool OrderIsBytewise(const ROCKSDB_NAMESPACE::MemTableRep::KeyComparator& comparator,
+                       ROCKSDB_NAMESPACE::Logger* logger);
+  ChunkPool& PreparePool();
+  // The manager to charge and where chunks must come from for the limits to hold.
+  RepMemory::Home ChooseHome(std::shared_ptr<BufferCharge>* charge, ROCKSDB_NAMESPACE::Logger* logger);
+
+  const RepOptions options_;
+  const std::unique_ptr<ChunkPool> own_pool_;
+  std::once_flag pool_prepared_;
+  std::atomic<uint64_t> alive_count_{0};  // memtables of this host, to know the last one
+
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::shared_ptr<ROCKSDB_NAMESPACE::WriteBufferManager> manager_;
+  bool limit_is_unseen_ = false;  // a limit without a manager to charge, or two managers
+  bool fallback_logged_ = false;
+  bool unseen_limit_logged_ = false;
+};
+
+}  // namespace strongbin

@@ -1,0 +1,319 @@
+// How the entries of one log are found and put in order: the ascending base, the lookup index, the sorted runs.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "strongbin/memtable/key_hash.h"
+#include "strongbin/memtable/key_order.h"
+#include "strongbin/memtable/lookup_index.h"
+#include "strongbin/memtable/ordered_cursor.h"
+#include "strongbin/memtable/ordered_runs.h"
+#include "strongbin/memtable/types.h"
+#include "strongbin/stats/metrics.h"
+
+namespace strongbin {
+
+// Sets the gauges of one kind of chunks.
+inline void SetKindBytes(TableStats* stats, ChunkKind kind, size_t used, size_t reserved, size_t abandoned) {
+  const auto i = static_cast<size_t>(kind);
+  stats->used_bytes[i] = used;
+  stats->reserved_bytes[i] = reserved;
+  stats->abandoned_bytes[i] = abandoned;
+  stats->peak_bytes[i] = std::max<uint64_t>(stats->peak_bytes[i], reserved);
+}
+
+// What both faces of the memtable share beyond the log: while entries ascend, the log itself is the base run; later
+// ones are indexed as they come, single ones some appends later; sorted runs are made when an ordered reader asks.
+//
+// Borrows the log, which holds the entries; owns index and runs, whose chunks come from the supply.
+// Thread safety: one writer at a time; reads beside it. Lifetime: handles are valid as long as the log.
+// When memory is refused: an entry is not taken (kOutOfMemory), or, where the face says that it may lag, it waits
+// outside the index until memory comes back, found by a scan of those that wait. Cost: O(1) an entry, O(log n) while
+// ascending for a find.
+//
+// How a writer adds: the entry is whole in its slot, at the end of the log and not published. Add* makes it findable;
+// then the writer publishes the slot.
+template <class Face>
+class TableCore {
+ public:
+  using Slot = typename Face::Slot;
+  using Log = typename Face::Log;
+  using Outcome = typename LookupIndex<Face>::Outcome;
+
+  // Single appends are indexed some appends later, so that the cache lines of the index have arrived by then; until
+  // then readers look at them one by one.
+  static constexpr size_t kMaxPending = 8;
+
+  // `expected_keys`: how many distinct keys the index may prepare for.
+  TableCore(ChunkSupply* supply, const Log& log, uint64_t expected_keys)
+      : log_(log), index_(supply, log, expected_keys), runs_(supply, log) {}
+
+  static bool IsDone(Outcome outcome) { return outcome == Outcome::kNewKey || outcome == Outcome::kNewVersion; }
+
+  // ---- Writer ----
+
+  // Whether one more single entry can be added without waiting for memory.
+  bool CanTakeOne() { return pending_count_ < kMaxPending || IndexPending(); }
+  // Adds the entry behind the end of the log.
+  Outcome AddOne(const Slot& entry, uint32_t handle);
+  // Indexes what was let wait for it; otherwise the next appends do. False when memory is refused, which harms nothing.
+  bool IndexPending();
+
+  // The pieces that batches are made of.
+  bool ascending() const { return ascending_; }
+  const Slot* last_in_base() const { return last_in_base_; }
+  // Negative if `entry` comes behind `previous`, or there is none; zero if it is the same key and sequence.
+  int StepFrom(const Slot* previous, const Slot& entry) const {
+    if (previous == nullptr) return -1;
+    const uint64_t prefix = Face::Prefix(entry), previous_prefix = Face::Prefix(*previous);
+    if (previous_prefix != prefix) [[likely]]
+      return previous_prefix < prefix ? -1 : 1;
+    return KeyOrder<Face>(log_).Compare(*previous, entry);
+  }
+  // The next `count` entries, the last of which is `last`, ascend behind the base and become part of it.
+  void ExtendBase(const Slot* last, uint64_t count, Sequence max_sequence);
+  // Ends the ascending stretch.
+  void SealBase();
+  uint64_t HashOf(const Slot& entry) const { return HashKey(Face::Key(entry), hash_seed_); }
+  void Prefetch(uint64_t hash) const { index_.Prefetch(hash); }
+  // Requires a sealed base and that nothing waits.
+  Outcome IndexEntry(uint64_t hash, uint32_t handle);
+  // All entries below `end` are in the index or the base.
+  void SetIndexed(uint64_t end, Sequence max_sequence) {
+    max_sequence_ = std::max(max_sequence_, max_sequence);
+    // Release: pairs with Find.
+    indexed_count_.store(end, std::memory_order_release);
+  }
+
+  // How many index inserts `entry_count` more entries may bring.
+  uint64_t InsertsAhead(uint64_t entry_count) const {
+    const uint64_t base_count = base_count_.load(std::memory_order_relaxed);
+    if (!ascending_) return entry_count + pending_count_;
+    return base_count + entry_count <= 1 ? 0 : entry_count + std::min(base_count, kMaxIndexedBase);
+  }
+  const LookupIndex<Face>& index() const { return index_; }
+  void AddTo(TableStats* stats) const;  // gauges and counters of index and runs
+  void Drop() {
+    runs_.MakeCold();
+    index_.Drop();
+  }
+
+  // ---- Readers ----
+
+  // The handle of the newest version of `key` at or below `snapshot` that is not dead.
+  std::optional<uint32_t> Find(std::string_view key, Sequence snapshot) const;
+  // Whether there is an entry with this key and sequence.
+  bool Contains(std::string_view key, Sequence sequence) const {
+    const std::optional<uint32_t> handle = Find(key, sequence);
+    return handle && Face::SequenceOf(*log_.At(*handle)) == sequence;
+  }
+  // Gives the cursor all entries that are in the log now. False when memory for sorting is refused.
+  bool SetSources(OrderedCursor<Face>* cursor) const;
+  // Entries at the start that ascend and so are a run by themselves. Read after log().size().
+  // Acquire: when it has fallen to 0, the index is seen to hold what was in the base.
+  uint64_t base_count() const { return base_count_.load(std::memory_order_acquire); }
+  // Of the entries [base_count, end), how many an ordered read now would have to sort.
+  uint64_t UnsortedCount(uint64_t base_count, uint64_t end) const {
+    const uint64_t covered = std::max(base_count, runs_.covered());
+    return end > covered ? end - covered : 0;
+  }
+  size_t reserved_bytes() const { return index_.reserved_bytes() + runs_.reserved_bytes(); }
+
+ private:
+  // Up to this many base entries are put into the index when the table stops ascending; a larger base stays as it is.
+  static constexpr uint64_t kMaxIndexedBase = 64;
+  // A reader that finds more waiting than there can be looks again: the writer has gone on meanwhile.
+  static constexpr int kMaxLooks = 4;
+
+  bool FindInBase(const Slot& entry) const;
+  void Defer(uint64_t hash) {
+    if (pending_count_ < kMaxPending) pending_hashes_[pending_count_] = hash;
+    ++pending_count_;
+  }
+
+  const Log& log_;
+  const uint64_t hash_seed_ = ProcessHashSeed();
+  LookupIndex<Face> index_;
+  mutable OrderedRuns<Face> runs_;
+
+  // Writer only.
+  bool ascending_ = true;
+  const Slot* last_in_base_ = nullptr;
+  Sequence max_sequence_ = 0;
+  uint64_t pending_count_ = 0;                        // the last entries of the log, which are not in the index yet
+  std::array<uint64_t, kMaxPending> pending_hashes_;  // theirs, if there are no more than that
+
+  std::atomic<uint64_t> base_count_{0};
+  // Once the table has stopped ascending: entries from here on are not in the index yet.
+  std::atomic<uint64_t> indexed_count_{0};
+  // Highest sequence in the base. Relaxed: published by base_count_.
+  std::atomic<uint64_t> base_max_sequence_{0};
+};
+
+template <class Face>
+inline typename TableCore<Face>::Outcome TableCore<Face>::AddOne(const Slot& entry, uint32_t handle) {
+  const Sequence sequence = Face::SequenceOf(entry);
+  if (ascending_) {
+    const int step = StepFrom(last_in_base_, entry);
+    if (step < 0) {
+      ExtendBase(&entry, 1, sequence);
+      return Outcome::kNewKey;
+    }
+    if (step == 0) return Outcome::kDuplicate;
+    SealBase();
+  }
+  const uint64_t hash = HashOf(entry);
+  if (sequence > max_sequence_) [[likely]] {
+    // Newer than all before it and so no duplicate: nothing can go wrong any more, and the index may wait until its
+    // line is in the cache.
+    if (!CanTakeOne() && !Face::kMayLag) return Outcome::kOutOfMemory;
+    index_.Prefetch(hash);
+    Defer(hash);
+    max_sequence_ = sequence;
+    return Outcome::kNewKey;
+  }
+  Outcome outcome = IndexPending() ? IndexEntry(hash, handle) : Outcome::kOutOfMemory;
+  if (outcome == Outcome::kOutOfMemory && Face::kMayLag) {
+    if (Contains(Face::Key(entry), sequence)) return Outcome::kDuplicate;
+    Defer(hash);
+    return Outcome::kNewKey;
+  }
+  if (IsDone(outcome)) SetIndexed(log_.writer_size() + 1, sequence);
+  return outcome;
+}
+
+template <class Face>
+bool TableCore<Face>::IndexPending() {
+  if (pending_count_ == 0) return true;
+  const uint64_t end = log_.writer_size();
+  uint64_t position = end - pending_count_;
+  const bool hashes_are_known = pending_count_ <= kMaxPending;
+  for (size_t i = 0; position < end; ++i, ++position) {
+    const uint32_t handle = log_.HandleAt(position);
+    const uint64_t hash = hashes_are_known ? pending_hashes_[i] : HashOf(*log_.At(handle));
+    const Outcome outcome = index_.Insert(hash, handle);
+    assert(outcome != Outcome::kDuplicate);
+    if (outcome == Outcome::kOutOfMemory) break;
+  }
+  pending_count_ = end - position;
+  for (uint64_t i = 0; i < pending_count_ && pending_count_ <= kMaxPending; ++i) {
+    pending_hashes_[i] = HashOf(*log_.At(log_.HandleAt(position + i)));
+  }
+  // Release: pairs with Find.
+  indexed_count_.store(position, std::memory_order_release);
+  return pending_count_ == 0;
+}
+
+template <class Face>
+void TableCore<Face>::ExtendBase(const Slot* last, uint64_t count, Sequence max_sequence) {
+  max_sequence_ = std::max(max_sequence_, max_sequence);
+  base_max_sequence_.store(max_sequence_, std::memory_order_relaxed);
+  last_in_base_ = last;
+  // Release: pairs with base_count(). Before the slots are published, so that who sees the size sees at least this
+  // base.
+  base_count_.store(log_.writer_size() + count, std::memory_order_release);
+}
+
+// A short base goes into the index, so that later reads need not look at it.
+template <class Face>
+void TableCore<Face>::SealBase() {
+  const uint64_t base_count = base_count_.load(std::memory_order_relaxed);
+  bool is_indexed = base_count <= kMaxIndexedBase;
+  for (uint64_t position = 0; is_indexed && position < base_count; ++position) {
+    const uint32_t handle = log_.HandleAt(position);
+    // Without memory the base stays, however short, beside what of it is in the index already.
+    is_indexed = index_.Insert(HashOf(*log_.At(handle)), handle) != Outcome::kOutOfMemory;
+  }
+  // Release: as below, and before the base is seen gone.
+  indexed_count_.store(base_count, std::memory_order_release);
+  // Release: pairs with base_count(); who sees the base gone sees the index.
+  if (is_indexed) base_count_.store(0, std::memory_order_release);
+  ascending_ = false;
+}
+
+template <class Face>
+bool TableCore<Face>::FindInBase(const Slot& entry) const {
+  const uint64_t base_count = base_count_.load(std::memory_order_relaxed);
+  const Sequence sequence = Face::SequenceOf(entry);
+  if (sequence > base_max_sequence_.load(std::memory_order_relaxed)) return false;
+  const KeyOrder<Face> order(log_);
+  const uint64_t index = order.LowerBoundInLog(base_count, {.key = Face::Key(entry), .sequence = sequence});
+  return index < base_count && order.Compare(*log_.At(log_.HandleAt(index)), entry) == 0;
+}
+
+template <class Face>
+inline typename TableCore<Face>::Outcome TableCore<Face>::IndexEntry(uint64_t hash, uint32_t handle) {
+  if (base_count_.load(std::memory_order_relaxed) != 0 && FindInBase(*log_.At(handle))) return Outcome::kDuplicate;
+  return index_.Insert(hash, handle);
+}
+
+template <class Face>
+std::optional<uint32_t> TableCore<Face>::Find(std::string_view key, Sequence snapshot) const {
+  const uint64_t prefix = KeyPrefix(key);
+  std::optional<uint32_t> newest;
+  const auto consider = [&](std::optional<uint32_t> handle) {
+    if (!handle) return;
+    if (!newest || Face::SequenceOf(*log_.At(*handle)) > Face::SequenceOf(*log_.At(*newest))) newest = handle;
+  };
+  // In this order: entries below indexed_count are in the base or the index once it is read, and a base that is read
+  // after the size covers it as long as the table ascends.
+  uint64_t indexed_count, end, base_count;
+  for (int look = 0; look < kMaxLooks; ++look) {
+    // Acquire: the index is seen to lead to all entries below.
+    indexed_count = indexed_count_.load(std::memory_order_acquire);
+    end = log_.size();
+    base_count = this->base_count();
+    if (end <= std::max(indexed_count, base_count) + kMaxPending) break;
+  }
+  for (uint64_t position = std::max(indexed_count, base_count); position < end; ++position) {
+    const uint32_t handle = log_.HandleAt(position);
+    const Slot& entry = *log_.At(handle);
+    if (!Face::HasKey(entry, key, prefix) || Face::SequenceOf(entry) > snapshot) continue;
+    if (!Face::IsDead(entry)) consider(handle);
+  }
+  if (!index_.empty()) consider(index_.Find(HashKey(key, hash_seed_), key, prefix, snapshot));
+  if (base_count == 0) return newest;
+  if (newest && Face::SequenceOf(*log_.At(*newest)) > base_max_sequence_.load(std::memory_order_relaxed)) {
+    return newest;
+  }
+  const uint64_t index = KeyOrder<Face>(log_).LowerBoundInLog(base_count, {.key = key, .sequence = snapshot});
+  if (index < base_count) {
+    const uint32_t handle = log_.HandleAt(index);
+    if (Face::Key(*log_.At(handle)) == key) consider(handle);
+  }
+  return newest;
+}
+
+template <class Face>
+bool TableCore<Face>::SetSources(OrderedCursor<Face>* cursor) const {
+  // The size first: what is below it is then in the base or can be sorted.
+  const uint64_t end = log_.size();
+  const uint64_t base_count = std::min(this->base_count(), end);
+  RefPtr<const RunSet> runs;
+  if (base_count < end) {
+    runs = runs_.Cover(base_count, end);
+    if (!runs) return false;
+  }
+  cursor->SetSources(base_count, std::move(runs));
+  return true;
+}
+
+template <class Face>
+void TableCore<Face>::AddTo(TableStats* stats) const {
+  SetKindBytes(stats, ChunkKind::k_index, index_.used_bytes(), index_.reserved_bytes(), index_.abandoned_bytes());
+  SetKindBytes(stats, ChunkKind::k_run, runs_.used_bytes(), runs_.reserved_bytes(), 0);
+  runs_.AddTo(stats);
+  stats->ascending_entries = base_count();
+  stats->indexed_keys = index_.key_count();
+  stats->longest_chain = std::max(stats->longest_chain, index_.longest_chain_slots());
+  stats->buffers_examined += index_.buffers_examined();
+}
+
+}  // namespace strongbin
