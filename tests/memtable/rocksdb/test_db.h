@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #include <rocksdb/options.h>
 
 #include "strongbin/memtable/rocksdb/rep_factory.h"
+#include "strongbin/memtable/rocksdb/rep_stats.h"
 #include "strongbin/tests/memtable/rocksdb/no_sync_env.h"
 #include "strongbin/tests/memtable/test_keys.h"
 
@@ -184,9 +186,20 @@ class TestDb {
   std::vector<rdb::ColumnFamilyHandle*> handles_;
 };
 
-// Each test has a folder to itself.
+// What all memtables of the process hold in the pool of the process.
+inline uint64_t LentBytes() {
+  const PoolStats pool = Stats().pool;
+  return std::accumulate(pool.lent_bytes.begin(), pool.lent_bytes.end(), uint64_t{0});
+}
+
+// Each test has a folder to itself, and must end with all databases closed.
 class DbTest : public ::testing::Test {
  protected:
+  void TearDown() override {
+    EXPECT_EQ(Stats().rocksdb.memtables, 0u) << "a memtable has outlived its database";
+    EXPECT_EQ(LentBytes(), 0u);
+  }
+
   std::string Path(std::string_view name) const { return dir_.Path(name); }
 
   // Runs the workload with the skip list and with ours, both times in an empty folder of the same name: even messages
