@@ -192,10 +192,10 @@ inline uint64_t LentBytes() {
   return std::accumulate(pool.lent_bytes.begin(), pool.lent_bytes.end(), uint64_t{0});
 }
 
-// Each test has a folder to itself, and must end with all databases closed.
+// Each test has a folder to itself, and leaves nothing behind when its databases are closed.
 class DbTest : public ::testing::Test {
  protected:
-  void TearDown() override {
+  ~DbTest() override {
     EXPECT_EQ(Stats().rocksdb.memtables, 0u) << "a memtable has outlived its database";
     EXPECT_EQ(LentBytes(), 0u);
   }
