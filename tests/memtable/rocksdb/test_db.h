@@ -167,6 +167,11 @@ class TestDb {
     return open(descriptors, &handles_, &db_);
   }
 
+  // The last of the families.
+  void DestroyLastFamily() {
+    EXPECT_TRUE(Ok(db_->DestroyColumnFamilyHandle(handles_.back())));
+    handles_.pop_back();
+  }
   // Ends without a flush: what is not yet in a table file stays in the log.
   void Close() {
     if (db_ == nullptr) return;
