@@ -43,16 +43,23 @@ void ExpectOtherThanDefaults(const rdb::MemTableRepFactory& factory) {
   }
 }
 
+// An unknown memtable is an error, instead of nothing or the skip list.
+rdb::ConfigOptions Strict() {
+  rdb::ConfigOptions options;
+  options.ignore_unsupported_options = false;
+  return options;
+}
+
 class OptionsTest : public DbTest {};
 
 TEST_F(OptionsTest, FactoryIsFoundByName) {
   std::shared_ptr<rdb::MemTableRepFactory> shared;
-  ASSERT_TRUE(Ok(rdb::MemTableRepFactory::CreateFromString({}, "strongbin", &shared)));
+  ASSERT_TRUE(Ok(rdb::MemTableRepFactory::CreateFromString(Strict(), "strongbin", &shared)));
   EXPECT_STREQ(shared->Name(), "strongbin");
   EXPECT_TRUE(shared->IsInsertConcurrentlySupported());
   EXPECT_TRUE(shared->CanHandleDuplicatedKey());
   std::unique_ptr<rdb::MemTableRepFactory> unique;
-  ASSERT_TRUE(Ok(rdb::MemTableRepFactory::CreateFromString({}, FactoryString(), &unique)));
+  ASSERT_TRUE(Ok(rdb::MemTableRepFactory::CreateFromString(Strict(), FactoryString(), &unique)));
   ExpectOtherThanDefaults(*unique);
 }
 
@@ -86,7 +93,7 @@ TEST_F(OptionsTest, OptionsFileKeepsEveryOption) {
 
   rdb::DBOptions db_options;
   std::vector<rdb::ColumnFamilyDescriptor> families;
-  ASSERT_TRUE(Ok(rdb::LoadLatestOptions({}, Path("db"), &db_options, &families)));
+  ASSERT_TRUE(Ok(rdb::LoadLatestOptions(Strict(), Path("db"), &db_options, &families)));
   ASSERT_EQ(families.size(), 1u);
   ExpectOtherThanDefaults(*families[0].options.memtable_factory);
   std::string mismatch;
