@@ -114,6 +114,7 @@ struct EntryFace {
   static bool HasKey(const Entry& entry, std::string_view key, uint64_t prefix) {
     return Prefix(entry) == prefix && Key(entry) == key;
   }
+  static void PrefetchKey(const Entry& entry) { PrefetchBytes(entry); }
   // Brings the bytes that comparisons and readers will want into the cache.
   static void PrefetchBytes(const Entry& entry) {
     if (entry.key.near_length() > kInlineKeyBytes) __builtin_prefetch(entry.key.view().data());

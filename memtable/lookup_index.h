@@ -55,12 +55,31 @@ class LookupIndex {
   // Relaxed: a reader that sees a root loads it again, with acquire, before it follows it.
   bool empty() const { return root_.load(std::memory_order_relaxed) == 0; }
 
-  // Brings the home line of a hash into the cache. Writer only, which reads what it wrote itself.
+  // Three steps that bring into the cache what Insert will look at, each when the one before has arrived: the home line
+  // of a hash; the entry or list that a slot with this hash leads to; the bytes of the entry's key, or the newest entry
+  // of the list. Writer only, which reads what it wrote itself.
   void Prefetch(uint64_t hash) const {
     if (const Root root = LoadRoot(); root.directory != nullptr) {
       const uint32_t hash31 = Hash31(hash);
       const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
       __builtin_prefetch(segment.lines() + (hash31 & segment.line_mask()), 1);
+    }
+  }
+
+  void PrefetchMatch(uint64_t hash) const {
+    const uint64_t word = MatchInHomeLine(hash);
+    if ((word & kIsList) != 0) {
+      Versions()->Prefetch(static_cast<uint32_t>(word & kValueMask));
+    } else if (word != 0) {
+      __builtin_prefetch(log_.At(static_cast<uint32_t>(word & kValueMask) - 1));
+    }
+  }
+  void PrefetchKey(uint64_t hash) const {
+    const uint64_t word = MatchInHomeLine(hash);
+    if ((word & kIsList) != 0) {
+      __builtin_prefetch(log_.At(Versions()->Newest(static_cast<uint32_t>(word & kValueMask))));
+    } else if (word != 0) {
+      Face::PrefetchKey(*log_.At(static_cast<uint32_t>(word & kValueMask) - 1));
     }
   }
 
@@ -192,6 +211,18 @@ class LookupIndex {
     return Versions() != nullptr;
   }
 
+  // The first slot with this hash in its home line; 0 when there is none.
+  uint64_t MatchInHomeLine(uint64_t hash) const {
+    const Root root = LoadRoot();
+    if (root.directory == nullptr) return 0;
+    const uint32_t hash31 = Hash31(hash);
+    const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
+    const Line& line = segment.lines()[hash31 & segment.line_mask()];
+    const LineView view(line, hash31, std::memory_order_relaxed);
+    const uint32_t matches = view.matches & ~view.unused;
+    return matches == 0 ? 0 : line.slots[Lowest(matches)].load(std::memory_order_relaxed);
+  }
+
   std::optional<uint32_t> Resolve(uint64_t word, Sequence snapshot) const {
     if ((word & kIsList) != 0) return Versions()->Find(static_cast<uint32_t>(word & kValueMask), snapshot);
     const auto handle = static_cast<uint32_t>(word & kValueMask) - 1;
@@ -202,7 +233,7 @@ class LookupIndex {
   // Some entry of the key that a slot stands for.
   const typename Face::Slot& AnyEntryOf(uint64_t word) const {
     if ((word & kIsList) == 0) return *log_.At(static_cast<uint32_t>(word & kValueMask) - 1);
-    return *log_.At(Versions()->Any(static_cast<uint32_t>(word & kValueMask)));
+    return *log_.At(Versions()->Newest(static_cast<uint32_t>(word & kValueMask)));
   }
 
   static uint64_t NewWord(uint32_t hash31, uint32_t handle) { return (uint64_t{hash31} << kHashShift) | (handle + 1); }

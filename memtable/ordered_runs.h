@@ -174,16 +174,34 @@ class OrderedRuns {
   // Records that agree in all their key bytes are few, or versions of one key; handles have put them more or less in
   // order of arrival.
   void OrderEqualRecords(RunRecord* records, uint64_t count) const {
-    for (uint64_t begin = 0; begin + 1 < count;) {
+    // Records whose entries are brought into the cache ahead of the comparison.
+    constexpr uint64_t kAhead = 16;
+    for (uint64_t begin = 0, woken = 0; begin + 1 < count;) {
       uint64_t end = begin + 1;
       while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
-      if (end - begin > 1) {
+      for (woken = std::max(woken, begin + 1); woken < std::min(end + kAhead, count); ++woken) {
+        if (records[woken].key_bits() != records[woken - 1].key_bits()) continue;
+        __builtin_prefetch(&order_.At(records[woken - 1].handle()));
+        __builtin_prefetch(&order_.At(records[woken].handle()));
+      }
+      // Mostly one key's versions in the order of their arrival and so of their numbers: to be turned round.
+      if (end - begin > 1 && Falls(records + begin, records + end)) {
+        std::reverse(records + begin, records + end);
+      } else if (end - begin > 1) {
         pdqsort(records + begin, records + end, [this](const RunRecord& a, const RunRecord& b) {
           return order_.Compare(order_.At(a.handle()), order_.At(b.handle())) < 0;
         });
       }
       begin = end;
     }
+  }
+
+  // Whether each record comes behind the next.
+  bool Falls(const RunRecord* begin, const RunRecord* end) const {
+    for (const RunRecord* record = begin; record + 1 < end; ++record) {
+      if (order_.Compare(order_.At(record[0].handle()), order_.At(record[1].handle())) <= 0) return false;
+    }
+    return true;
   }
 
   // Merges the last run of the draft with those before it while they are less than twice as large as all behind them.

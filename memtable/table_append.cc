@@ -102,7 +102,7 @@ Status TableState::AppendOne(const Write& write) {
   LogWalk<Entry> walk = tail_;
   Entry* entry = walk.Next(log_);
   if (!BuildEntry(write, entry, position)) return Status::Code::kOutOfMemory;
-  const Outcome outcome = core_.AddOne(*entry, log_.HandleAt(position));
+  const Outcome outcome = core_.AddOne(*entry);
   if (!Core::IsDone(outcome)) return FailureOf(outcome);
   Publish(1, walk);
   return Status::Code::kOk;
@@ -155,8 +155,10 @@ Status TableState::AppendIndexed(std::span<const Write> writes, size_t built_cou
       }
       max_sequence = std::max(max_sequence, writes[begin + i].sequence);
       hashes[i] = core_.HashOf(*entry);
-      core_.Prefetch(hashes[i]);
+      core_.index().Prefetch(hashes[i]);
     }
+    for (size_t i = 0; i < count; ++i) core_.index().PrefetchMatch(hashes[i]);
+    for (size_t i = 0; i < count; ++i) core_.index().PrefetchKey(hashes[i]);
     for (size_t i = 0; i < count; ++i) {
       const Outcome outcome = core_.IndexEntry(hashes[i], log_.HandleAt(first + begin + i));
       if (Core::IsDone(outcome)) [[likely]]

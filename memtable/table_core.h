@@ -15,6 +15,7 @@
 #include "strongbin/memtable/lookup_index.h"
 #include "strongbin/memtable/ordered_cursor.h"
 #include "strongbin/memtable/ordered_runs.h"
+#include "strongbin/memtable/sequence_window.h"
 #include "strongbin/memtable/types.h"
 #include "strongbin/stats/metrics.h"
 
@@ -49,7 +50,7 @@ class TableCore {
 
   // Single appends are indexed some appends later, so that the cache lines of the index have arrived by then; until
   // then readers look at them one by one.
-  static constexpr size_t kMaxPending = 8;
+  static constexpr uint64_t kMaxPending = 8;
 
   // `expected_keys`: how many distinct keys the index may prepare for.
   TableCore(ChunkSupply* supply, const Log& log, uint64_t expected_keys)
@@ -59,12 +60,22 @@ class TableCore {
 
   // ---- Writer ----
 
-  // Whether one more single entry can be added without waiting for memory.
-  bool CanTakeOne() { return pending_count_ < kMaxPending || IndexPending(); }
+  // Makes room among those that wait for the index. False when memory is refused.
+  bool CanTakeOne() {
+    while (pending_count_ >= kMaxPending) {
+      if (!IndexOldest()) return false;
+    }
+    return true;
+  }
   // Adds the entry behind the end of the log.
-  Outcome AddOne(const Slot& entry, uint32_t handle);
+  Outcome AddOne(const Slot& entry);
   // Indexes what was let wait for it; otherwise the next appends do. False when memory is refused, which harms nothing.
-  bool IndexPending();
+  bool IndexPending() {
+    while (pending_count_ > 0) {
+      if (!IndexOldest()) return false;
+    }
+    return true;
+  }
 
   // The pieces that batches are made of.
   bool ascending() const { return ascending_; }
@@ -78,16 +89,18 @@ class TableCore {
     return KeyOrder<Face>(log_).Compare(*previous, entry);
   }
   // The next `count` entries, the last of which is `last`, ascend behind the base and become part of it.
-  void ExtendBase(const Slot* last, uint64_t count, Sequence max_sequence);
+  void ExtendBase(const Slot* last, uint64_t count, Sequence max_sequence) {
+    sequences_.NoteAllUpTo(max_sequence);
+    PutIntoBase(last, count, max_sequence);
+  }
   // Ends the ascending stretch.
   void SealBase();
   uint64_t HashOf(const Slot& entry) const { return HashKey(Face::Key(entry), hash_seed_); }
-  void Prefetch(uint64_t hash) const { index_.Prefetch(hash); }
   // Requires a sealed base and that nothing waits.
   Outcome IndexEntry(uint64_t hash, uint32_t handle);
   // All entries below `end` are in the index or the base.
   void SetIndexed(uint64_t end, Sequence max_sequence) {
-    max_sequence_ = std::max(max_sequence_, max_sequence);
+    sequences_.NoteAllUpTo(max_sequence);
     // Release: pairs with Find.
     indexed_count_.store(end, std::memory_order_release);
   }
@@ -132,11 +145,14 @@ class TableCore {
   // A reader that finds more waiting than there can be looks again: the writer has gone on meanwhile.
   static constexpr int kMaxLooks = 4;
 
+  // How many entries later a pending one's next step of prefetching is due.
+  static constexpr uint64_t kPrefetchDistance = 3;
+  static_assert(2 * kPrefetchDistance < kMaxPending);
+
+  void PutIntoBase(const Slot* last, uint64_t count, Sequence max_sequence);
   bool FindInBase(const Slot& entry) const;
-  void Defer(uint64_t hash) {
-    if (pending_count_ < kMaxPending) pending_hashes_[pending_count_] = hash;
-    ++pending_count_;
-  }
+  bool IndexOldest();
+  void Defer(uint64_t hash);
 
   const Log& log_;
   const uint64_t hash_seed_ = ProcessHashSeed();
@@ -146,10 +162,11 @@ class TableCore {
   // Writer only.
   bool ascending_ = true;
   const Slot* last_in_base_ = nullptr;
-  Sequence max_sequence_ = 0;
-  uint64_t pending_count_ = 0;                        // the last entries of the log, which are not in the index yet
-  std::array<uint64_t, kMaxPending> pending_hashes_;  // theirs, if there are no more than that
+  SequenceWindow sequences_;
+  uint64_t pending_count_ = 0;  // the last entries of the log, which are not in the index yet
 
+  // The hashes of the last entries that had to wait, by position. See Find for the order.
+  std::array<std::atomic<uint64_t>, kMaxPending> pending_hashes_{};
   std::atomic<uint64_t> base_count_{0};
   // Once the table has stopped ascending: entries from here on are not in the index yet.
   std::atomic<uint64_t> indexed_count_{0};
@@ -158,63 +175,58 @@ class TableCore {
 };
 
 template <class Face>
-inline typename TableCore<Face>::Outcome TableCore<Face>::AddOne(const Slot& entry, uint32_t handle) {
+inline typename TableCore<Face>::Outcome TableCore<Face>::AddOne(const Slot& entry) {
   const Sequence sequence = Face::SequenceOf(entry);
+  const bool is_new = sequences_.NoteNew(sequence);
   if (ascending_) {
     const int step = StepFrom(last_in_base_, entry);
     if (step < 0) {
-      ExtendBase(&entry, 1, sequence);
+      PutIntoBase(&entry, 1, sequence);
       return Outcome::kNewKey;
     }
     if (step == 0) return Outcome::kDuplicate;
     SealBase();
   }
-  const uint64_t hash = HashOf(entry);
-  if (sequence > max_sequence_) [[likely]] {
-    // Newer than all before it and so no duplicate: nothing can go wrong any more, and the index may wait until its
-    // line is in the cache.
-    if (!CanTakeOne() && !Face::kMayLag) return Outcome::kOutOfMemory;
-    index_.Prefetch(hash);
-    Defer(hash);
-    max_sequence_ = sequence;
-    return Outcome::kNewKey;
-  }
-  Outcome outcome = IndexPending() ? IndexEntry(hash, handle) : Outcome::kOutOfMemory;
-  if (outcome == Outcome::kOutOfMemory && Face::kMayLag) {
-    if (Contains(Face::Key(entry), sequence)) return Outcome::kDuplicate;
-    Defer(hash);
-    return Outcome::kNewKey;
-  }
-  if (IsDone(outcome)) SetIndexed(log_.writer_size() + 1, sequence);
-  return outcome;
+  if (!is_new && Contains(Face::Key(entry), sequence)) return Outcome::kDuplicate;
+  if (!CanTakeOne() && !Face::kMayLag) return Outcome::kOutOfMemory;
+  Defer(HashOf(entry));
+  return Outcome::kNewKey;
 }
 
 template <class Face>
-bool TableCore<Face>::IndexPending() {
-  if (pending_count_ == 0) return true;
-  const uint64_t end = log_.writer_size();
-  uint64_t position = end - pending_count_;
-  const bool hashes_are_known = pending_count_ <= kMaxPending;
-  for (size_t i = 0; position < end; ++i, ++position) {
-    const uint32_t handle = log_.HandleAt(position);
-    const uint64_t hash = hashes_are_known ? pending_hashes_[i] : HashOf(*log_.At(handle));
-    const Outcome outcome = index_.Insert(hash, handle);
-    assert(outcome != Outcome::kDuplicate);
-    if (outcome == Outcome::kOutOfMemory) break;
-  }
-  pending_count_ = end - position;
-  for (uint64_t i = 0; i < pending_count_ && pending_count_ <= kMaxPending; ++i) {
-    pending_hashes_[i] = HashOf(*log_.At(log_.HandleAt(position + i)));
-  }
+inline void TableCore<Face>::Defer(uint64_t hash) {
+  const uint64_t position = log_.writer_size();
+  // Release: pairs with Find, for which an overwritten hash means that the entry of the old one is in the index.
+  pending_hashes_[position % kMaxPending].store(hash, std::memory_order_release);
+  ++pending_count_;
+  const auto earlier = [&](uint64_t distance) {
+    return pending_hashes_[(position - distance) % kMaxPending].load(std::memory_order_relaxed);
+  };
+  index_.Prefetch(hash);
+  if (pending_count_ > kPrefetchDistance) index_.PrefetchMatch(earlier(kPrefetchDistance));
+  if (pending_count_ > 2 * kPrefetchDistance) index_.PrefetchKey(earlier(2 * kPrefetchDistance));
+}
+
+template <class Face>
+bool TableCore<Face>::IndexOldest() {
+  const uint64_t position = log_.writer_size() - pending_count_;
+  const uint32_t handle = log_.HandleAt(position);
+  const uint64_t hash = pending_count_ <= kMaxPending
+                            ? pending_hashes_[position % kMaxPending].load(std::memory_order_relaxed)
+                            : HashOf(*log_.At(handle));
+  const Outcome outcome = index_.Insert(hash, handle);
+  assert(outcome != Outcome::kDuplicate);
+  if (outcome == Outcome::kOutOfMemory) return false;
+  --pending_count_;
   // Release: pairs with Find.
-  indexed_count_.store(position, std::memory_order_release);
-  return pending_count_ == 0;
+  indexed_count_.store(position + 1, std::memory_order_release);
+  return true;
 }
 
 template <class Face>
-void TableCore<Face>::ExtendBase(const Slot* last, uint64_t count, Sequence max_sequence) {
-  max_sequence_ = std::max(max_sequence_, max_sequence);
-  base_max_sequence_.store(max_sequence_, std::memory_order_relaxed);
+void TableCore<Face>::PutIntoBase(const Slot* last, uint64_t count, Sequence max_sequence) {
+  base_max_sequence_.store(std::max(base_max_sequence_.load(std::memory_order_relaxed), max_sequence),
+                           std::memory_order_relaxed);
   last_in_base_ = last;
   // Release: pairs with base_count(). Before the slots are published, so that who sees the size sees at least this
   // base.
@@ -272,13 +284,19 @@ std::optional<uint32_t> TableCore<Face>::Find(std::string_view key, Sequence sna
     base_count = this->base_count();
     if (end <= std::max(indexed_count, base_count) + kMaxPending) break;
   }
-  for (uint64_t position = std::max(indexed_count, base_count); position < end; ++position) {
+  const uint64_t hash = HashKey(key, hash_seed_);
+  const uint64_t first = std::max(indexed_count, base_count);
+  // Without memory for the index more wait than have their hashes kept.
+  const bool hashes_are_kept = end <= first + kMaxPending;
+  for (uint64_t position = first; position < end; ++position) {
+    // Acquire: if it is the hash of a later entry, this one is in the index, as seen by the search below.
+    if (hashes_are_kept && pending_hashes_[position % kMaxPending].load(std::memory_order_acquire) != hash) continue;
     const uint32_t handle = log_.HandleAt(position);
     const Slot& entry = *log_.At(handle);
     if (!Face::HasKey(entry, key, prefix) || Face::SequenceOf(entry) > snapshot) continue;
     if (!Face::IsDead(entry)) consider(handle);
   }
-  if (!index_.empty()) consider(index_.Find(HashKey(key, hash_seed_), key, prefix, snapshot));
+  if (!index_.empty()) consider(index_.Find(hash, key, prefix, snapshot));
   if (base_count == 0) return newest;
   if (newest && Face::SequenceOf(*log_.At(*newest)) > base_max_sequence_.load(std::memory_order_relaxed)) {
     return newest;

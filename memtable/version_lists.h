@@ -16,8 +16,8 @@ namespace strongbin {
 // Skip lists ordered by falling sequence number, one for each key with two versions or more. Idea: W. Pugh's skip list;
 // heights follow from the entry's handle, so that nothing need be stored of them.
 //
-// A list is named by its id: the number of its first word. Head: [levels][count][next of each level]; node: [handle of
-// the entry][next of each level]; words are numbers of nodes, 0 for none.
+// A list is named by its id: the number of its first word. Head: [levels][count][handle of the newest][next of each
+// level]; node: [handle of the entry][next of each level]; words are numbers of nodes, 0 for none.
 //
 // Owns its words, in pool chunks; a table whose keys have one version each holds none.
 // Thread safety: one writer (Create, Add); any number of readers beside it (Find), through an id that they got by
@@ -47,28 +47,32 @@ class VersionLists {
   // that hold the old one go on.
   [[nodiscard]] Outcome Add(ListId* head, uint32_t handle) {
     const Outcome outcome = AddNode(*head, handle);
-    if (outcome == Outcome::kAdded && Word(*head + 1) > kGrowAtCount && Word(*head) == kLowLevels) Heighten(head);
+    if (outcome == Outcome::kAdded && Word(*head + kCount) > kGrowAtCount && Word(*head) == kLowLevels) Heighten(head);
     return outcome;
   }
 
   // The handle of the newest version at or below `snapshot` that is not dead.
   std::optional<uint32_t> Find(ListId head, Sequence snapshot) const {
-    const uint32_t newest = Next(head + kHeadLinks, 0);
-    if (newest != 0 && !Visible(newest, snapshot)) [[unlikely]] {
+    const uint32_t newest = Newest(head);
+    const auto& entry = *log_.At(newest);
+    if (Face::SequenceOf(entry) > snapshot || Face::IsDead(entry)) [[unlikely]] {
       return FindOlder(head, snapshot);
     }
-    return newest == 0 ? std::nullopt : std::optional<uint32_t>(Word(newest));
+    return newest;
   }
 
-  // The handle of some version.
-  uint32_t Any(ListId head) const { return Word(Next(head + kHeadLinks, 0)); }
+  // The handle of the newest version. Acquire: the entry is whole.
+  uint32_t Newest(ListId head) const { return WordAt(head + kNewest).load(std::memory_order_acquire); }
+  void Prefetch(ListId head) const { __builtin_prefetch(&WordAt(head)); }
 
   size_t reserved_bytes() const { return words_.reserved_bytes(); }
   size_t used_bytes() const { return words_.writer_size() * sizeof(uint32_t); }
   void Drop() { words_.Drop(); }
 
  private:
-  static constexpr uint32_t kHeadLinks = 2;  // words before the links of a head
+  static constexpr uint32_t kCount = 1;
+  static constexpr uint32_t kNewest = 2;
+  static constexpr uint32_t kHeadLinks = 3;  // words before the links of a head
   static constexpr uint32_t kNodeLinks = 1;
   static constexpr uint32_t kLowLevels = 4;
   static constexpr uint32_t kHighLevels = 12;
@@ -93,7 +97,6 @@ class VersionLists {
 
   Sequence SequenceAt(uint32_t node) const { return Face::SequenceOf(*log_.At(Word(node))); }
   bool IsDead(uint32_t node) const { return Face::IsDead(*log_.At(Word(node))); }
-  bool Visible(uint32_t node, Sequence snapshot) const { return SequenceAt(node) <= snapshot && !IsDead(node); }
 
   std::optional<uint32_t> FindOlder(ListId head, Sequence snapshot) const {
     uint32_t links = head + kHeadLinks;
@@ -133,17 +136,18 @@ class VersionLists {
     const uint32_t head_levels = Word(head);
     std::array<uint32_t, kHighLevels> before;
     uint32_t links = head + kHeadLinks;
-    if (const uint32_t newest = Next(links, 0); newest == 0 || SequenceAt(newest) < sequence) [[likely]] {
+    const bool is_newest = Next(links, 0) == 0 || Face::SequenceOf(*log_.At(Newest(head))) < sequence;
+    if (is_newest) [[likely]] {
       before.fill(links);  // the usual case needs no search
     } else {
       for (uint32_t level = head_levels; level-- > 0;) {
         for (uint32_t next; (next = Next(links, level)) != 0 && SequenceAt(next) > sequence;) links = next + kNodeLinks;
         before[level] = links;
       }
-    }
-    for (uint32_t same = Next(before[0], 0); same != 0 && SequenceAt(same) == sequence;
-         same = Next(same + kNodeLinks, 0)) {
-      if (!IsDead(same)) return Outcome::kDuplicate;
+      for (uint32_t same = Next(before[0], 0); same != 0 && SequenceAt(same) == sequence;
+           same = Next(same + kNodeLinks, 0)) {
+        if (!IsDead(same)) return Outcome::kDuplicate;
+      }
     }
     const uint32_t levels = LevelsOf(handle);
     const uint32_t node = NewWords(kNodeLinks + levels);
@@ -154,7 +158,9 @@ class VersionLists {
       WordAt(node + kNodeLinks + level).store(Next(before[level], level), std::memory_order_relaxed);
     }
     for (uint32_t level = 0; level < linked_levels; ++level) Link(before[level], level, node);
-    WordAt(head + 1).store(Word(head + 1) + 1, std::memory_order_relaxed);
+    // Release: pairs with Newest.
+    if (is_newest) WordAt(head + kNewest).store(handle, std::memory_order_release);
+    WordAt(head + kCount).store(Word(head + kCount) + 1, std::memory_order_relaxed);
     return Outcome::kAdded;
   }
 
@@ -174,7 +180,8 @@ class VersionLists {
         last[level] = node + kNodeLinks;
       }
     }
-    WordAt(*high + 1).store(Word(*head + 1), std::memory_order_relaxed);
+    WordAt(*high + kCount).store(Word(*head + kCount), std::memory_order_relaxed);
+    WordAt(*high + kNewest).store(Newest(*head), std::memory_order_relaxed);
     *head = *high;
   }
 

@@ -72,7 +72,7 @@ char* AppendOnlyRep::AllocateInEngine(size_t bytes) {
 bool AppendOnlyRep::InsertKey(KeyHandle key_handle) {
   const uint32_t handle = FromKeyHandle(key_handle);
   const std::lock_guard<WriterLock> lock(lock_);
-  if (core_.AddOne(*log_.At(handle), handle) == TableCore<EncodedFace>::Outcome::kDuplicate) return false;
+  if (core_.AddOne(*log_.At(handle)) == TableCore<EncodedFace>::Outcome::kDuplicate) return false;
   log_.Append(handle);
   log_.Publish();
   return true;

@@ -61,6 +61,11 @@ struct EncodedFace {
   static Sequence SequenceOf(const EncodedEntry& entry) { return Decode(entry).sequence; }
   static bool IsDead(const EncodedEntry&) { return false; }
   static bool HasKey(const EncodedEntry& entry, std::string_view key, uint64_t) { return Key(entry) == key; }
+  // The key may reach into the line behind its first bytes.
+  static void PrefetchKey(const EncodedEntry& entry) {
+    constexpr size_t kUsualKeyBytes = 32;
+    __builtin_prefetch(entry.bytes + kUsualKeyBytes);
+  }
   // Readers want the value too: the lines of a small one.
   static void PrefetchBytes(const EncodedEntry& entry) {
     constexpr size_t kLineBytes = 64;

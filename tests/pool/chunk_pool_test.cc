@@ -135,10 +135,33 @@ TEST(ChunkPoolTest, HugePagesAreAskedForOnlyBehindLargeChunks) {
     for (size_t slot = 0; slot < kSizeClassCount; slot++) {
       TestSource source;
       ChunkPoolOptions options = PoolOptions(0, &source);
-      options.huge_pages = huge_pages;
+      options.cold_start.huge_pages = huge_pages;
       ChunkPool pool(options);
       ChunkPool::Release(pool.Acquire(ClassBytes(slot), ChunkKind::k_key));
       EXPECT_EQ(source.huge_maps, huge_pages && ClassBytes(slot) >= 256 * 1024 ? 1u : 0u) << ClassBytes(slot);
+    }
+  }
+}
+
+TEST(ChunkPoolTest, FreshChunksArePopulatedOnceAndHugeOnesAreLeftToTheirPages) {
+  for (bool huge_pages : {true, false}) {
+    for (size_t slot = 0; slot < kSizeClassCount; slot++) {
+      const size_t bytes = ClassBytes(slot);
+      TestSource source;
+      ChunkPoolOptions options = PoolOptions(64 * kMiB, &source);
+      options.cold_start = {.huge_pages = huge_pages, .populate = true};
+      ChunkPool pool(options);
+      const bool populates = bytes >= 16 * 1024 && !(huge_pages && bytes >= 256 * 1024);
+      // Two from one slab; then one out of the bin.
+      const auto chunks = AcquireMany(&pool, bytes, 2);
+      EXPECT_EQ(source.populated_bytes, populates ? 2 * bytes : 0u) << bytes;
+      ChunkPool::Release(chunks);
+      ChunkPool::Release(pool.Acquire(bytes, ChunkKind::k_key));
+      EXPECT_EQ(source.populated_bytes, populates ? 2 * bytes : 0u) << bytes;
+      pool.SetColdStart({.huge_pages = huge_pages, .populate = false});
+      const auto more = AcquireMany(&pool, bytes, 3);
+      EXPECT_EQ(source.populated_bytes, populates ? 2 * bytes : 0u) << bytes;
+      ChunkPool::Release(more);
     }
   }
 }

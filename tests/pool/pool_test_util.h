@@ -60,6 +60,11 @@ class TestSource : public MmapChunkSource {
     return MmapChunkSource::Discard(ptr, bytes);
   }
 
+  void Populate(void* ptr, size_t bytes) override {
+    populated_bytes += bytes;
+    MmapChunkSource::Populate(ptr, bytes);
+  }
+
   uint64_t give_back_calls() const { return unmap_calls + discard_calls; }
 
   // Set at quiet points only.
@@ -76,6 +81,7 @@ class TestSource : public MmapChunkSource {
   std::atomic<uint64_t> discard_calls = 0;
   std::atomic<uint64_t> mapped_bytes = 0;
   std::atomic<uint64_t> unmapped_bytes = 0;
+  std::atomic<uint64_t> populated_bytes = 0;
 
  private:
   const bool carves_;

@@ -156,5 +156,47 @@ TEST(RetentionTest, AStableMixLargerThanTheCapDoesNotDriveItselfOut) {
   EXPECT_GE(hits_before, 20u);
 }
 
+TEST(RetentionTest, ALowerCapDrivesTheLongestIdleOut) {
+  TestSource source;
+  ChunkPool pool(PoolOptions(4 * kMiB, &source));
+  const auto old_chunks = AcquireMany(&pool, 64 * 1024, 32);
+  const auto new_chunks = AcquireMany(&pool, 256 * 1024, 8);
+  ChunkPool::Release(old_chunks);
+  ChunkPool::Release(new_chunks);
+  ASSERT_EQ(Sum(pool.Stats().idle_bytes), 4 * kMiB);
+  pool.SetCapBytes(3 * kMiB);
+  EXPECT_EQ(pool.cap_bytes(), 3 * kMiB);
+  EXPECT_EQ(pool.Stats().cap_bytes, 3 * kMiB);
+  EXPECT_EQ(pool.Stats().idle_bytes[5], kMiB);
+  EXPECT_EQ(pool.Stats().idle_bytes[7], 2 * kMiB);
+  EXPECT_EQ(pool.Stats().evictions[5], 16u);
+  pool.SetCapBytes(0);
+  EXPECT_EQ(Sum(pool.Stats().idle_bytes), 0u);
+  EXPECT_EQ(pool.Stats().returned_bytes, pool.Stats().fresh_bytes);
+  EXPECT_EQ(pool.Stats().idle_bytes_max, 4 * kMiB);
+}
+
+TEST(RetentionTest, AHigherCapKeepsMore) {
+  ChunkPool pool(PoolOptions(kMiB));
+  pool.SetCapBytes(2 * kMiB);
+  ChunkPool::Release(AcquireMany(&pool, 64 * 1024, 40));
+  EXPECT_EQ(Sum(pool.Stats().idle_bytes), 2 * kMiB);
+}
+
+TEST(RetentionTest, DropIdleEmptiesTheBinsAndIsNoPressure) {
+  ChunkPool pool(PoolOptions(4 * kMiB));
+  const Chunk lent = pool.Acquire(64 * 1024, ChunkKind::k_key);
+  ChunkPool::Release(AcquireMany(&pool, 64 * 1024, 10));
+  EXPECT_EQ(pool.DropIdle(), 640 * 1024u);
+  const PoolStats stats = pool.Stats();
+  EXPECT_EQ(Sum(stats.idle_bytes), 0u);
+  EXPECT_EQ(stats.drops[5], 10u);
+  EXPECT_EQ(stats.pressure_calls, 0u);
+  EXPECT_EQ(stats.pressure_drop_bytes, 0u);
+  EXPECT_EQ(stats.lent_bytes[5], 64 * 1024u);
+  EXPECT_EQ(pool.DropIdle(), 0u);
+  ChunkPool::Release(lent);
+}
+
 }  // namespace
 }  // namespace strongbin

@@ -33,8 +33,8 @@ bool Engine::Fail(std::string reason) {
 }
 
 std::string EngineNames() {
-  return "memtable, rocksdb:skip_list, rocksdb:vector, rocksdb:prefix_hash, rocksdb:NAME of a factory that RocksDB "
-         "knows, none";
+  return "memtable, rocksdb:strongbin, rocksdb:skip_list, rocksdb:vector, rocksdb:prefix_hash, rocksdb:NAME of a "
+         "factory that RocksDB knows, none";
 }
 
 std::string CheckEngineName(std::string_view name) {

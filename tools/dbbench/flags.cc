@@ -12,10 +12,10 @@
 #include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/format.h"
 
-DEFINE_string(dbs, "memtable,rocksdb:skip_list",
-              "engines, by comma: memtable, rocksdb:skip_list, rocksdb:vector, rocksdb:prefix_hash, rocksdb:NAME for "
-              "any memtable "
-              "factory that RocksDB knows by name, none (does nothing; shows the cost of the harness)");
+DEFINE_string(dbs, "memtable,rocksdb:strongbin,rocksdb:skip_list",
+              "engines, by comma: memtable (the bare component), rocksdb:strongbin, rocksdb:skip_list, rocksdb:vector, "
+              "rocksdb:prefix_hash, rocksdb:NAME for any memtable factory that RocksDB knows by name, none (does "
+              "nothing; shows the cost of the harness)");
 DEFINE_string(
     tests, "dataset_write_random,dataset_write_sorted",
     "tests, by comma: dataset_write_random, dataset_write_sorted, overwrite, readrandom, seekrandom, readseq, mixed");

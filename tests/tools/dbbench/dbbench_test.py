@@ -103,7 +103,7 @@ class FormatTest(unittest.TestCase):
 
 class ContentTest(unittest.TestCase):
     def test_every_engine_does_the_same_work_and_has_the_same_content(self):
-        engines = "memtable,rocksdb:skip_list,rocksdb:vector"
+        engines = "memtable,rocksdb:strongbin,rocksdb:skip_list,rocksdb:vector"
         # With small memtables content is spread over several of them; RocksDB's hash buckets need a larger one.
         for threads, memtable_bytes in [(1, 128 << 10), (3, 128 << 10), (2, 16 << 20)]:
             if memtable_bytes >= 16 << 20:
