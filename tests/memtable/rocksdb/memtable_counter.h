@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <thread>
 
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
@@ -19,6 +20,11 @@ class MemtableCounter final : public ROCKSDB_NAMESPACE::EventListener {
   }
   void OnFlushCompleted(ROCKSDB_NAMESPACE::DB*, const ROCKSDB_NAMESPACE::FlushJobInfo&) override {
     flushes_.fetch_add(1);
+  }
+
+  // Until all that have been sealed are in files. Flushes that are put together, or fail, would be waited for in vain.
+  void WaitForFlushes() const {
+    while (flushes() < sealed()) std::this_thread::yield();
   }
 
   uint64_t sealed() const { return sealed_.load(); }
