@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include <rocksdb/comparator.h>
 #include <rocksdb/env.h>
 #include <rocksdb/options.h>
 #include <rocksdb/write_buffer_manager.h>
@@ -161,8 +162,12 @@ rdb::MemTableRep* RepHost::Make(const rdb::MemTableRep::KeyComparator& comparato
 }
 
 bool RepHost::OrderIsBytewise(const rdb::MemTableRep::KeyComparator& comparator, rdb::Logger* logger) {
-  if (options_.order == RepOrder::kBytewise) return true;
-  if (options_.order == RepOrder::kAuto && IsBytewiseOrder(comparator)) return true;
+  if (options_.order != RepOrder::kFallback) {
+    const rdb::Comparator* user_comparator = UserComparator(comparator);
+    if (user_comparator == rdb::BytewiseComparator()) return true;
+    // CreateColumnFamily does not ask the factory for its consent: what is known to be another order stays one.
+    if (options_.order == RepOrder::kBytewise && user_comparator == nullptr) return true;
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!std::exchange(fallback_logged_, true)) {
     rdb::Info(logger, "[strongbin] memtables are RocksDB's skip list: %s",

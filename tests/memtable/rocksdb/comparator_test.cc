@@ -1,5 +1,8 @@
 // Orders other than the bytewise one: nothing that compares, hashes or shortens keys by their bytes may show.
+#include <cctype>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -175,6 +178,61 @@ TEST_F(SharedFactoryTest, OneFactoryServesColumnFamiliesOfDifferentOrders) {
       EXPECT_TRUE(Ok(db->DestroyColumnFamilyHandle(family)));
     }
   }));
+}
+
+class FallbackTest : public DbTest {
+ protected:
+  static std::string Log(const std::string& path) {
+    std::ifstream file(path + "/LOG");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static size_t Mentions(const std::string& text, const std::string& what) {
+    size_t count = 0;
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+    return count;
+  }
+};
+
+TEST_F(FallbackTest, IsCountedForEachMemtableAndLoggedOnceForTheFactory) {
+  rdb::Options options = SmallOptions(Rep::kStrongbin);
+  TestDb db;
+  ASSERT_TRUE(Ok(db.Open(options, Path("ours"))));
+  const RocksDBStats before = Stats().rocksdb;
+  EXPECT_GE(before.made_memtables, 1u);
+  EXPECT_EQ(before.memtables, 1u);
+  EXPECT_EQ(Mentions(Log(Path("ours")), "memtables are RocksDB's skip list"), 0u);
+  db.Close();
+
+  options.comparator = rdb::ReverseBytewiseComparator();
+  ASSERT_TRUE(Ok(db.Open(options, Path("reverse"))));
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(Ok(db->Put({}, "key", "value")));
+    ASSERT_TRUE(Ok(db->Flush({})));
+  }
+  const RocksDBStats after = Stats().rocksdb;
+  EXPECT_EQ(after.made_memtables, before.made_memtables);
+  EXPECT_GE(after.fallback_memtables, before.fallback_memtables + 6);
+  EXPECT_EQ(Mentions(Log(Path("reverse")), "memtables are RocksDB's skip list"), 1u);
+}
+
+// DB::Open refuses such a column family; CreateColumnFamily asks nobody.
+TEST_F(FallbackTest, IsTakenForAnOrderThatContradictsTheOptions) {
+  rdb::Options options = SmallOptions(Rep::kStrongbin);
+  options.memtable_factory = NewAppendOnlyRepFactory({.order = RepOrder::kBytewise});
+  TestDb db;
+  ASSERT_TRUE(Ok(db.Open(options, Path("db"))));
+  options.comparator = rdb::ReverseBytewiseComparator();
+  rdb::ColumnFamilyHandle* family = nullptr;
+  ASSERT_TRUE(Ok(db->CreateColumnFamily(options, "reverse", &family)));
+  for (const char* key : {"b", "a", "d", "c"}) ASSERT_TRUE(Ok(db->Put({}, family, key, key)));
+  std::string seen;
+  for (const bool is_flushed : {false, true}) {
+    ASSERT_TRUE(Ok(is_flushed ? db->Flush({}, family) : rdb::Status()));
+    const std::unique_ptr<rdb::Iterator> iterator(db->NewIterator({}, family));
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) seen += iterator->key().ToString();
+  }
+  EXPECT_EQ(seen, "dcbadcba");
+  EXPECT_TRUE(Ok(db->DestroyColumnFamilyHandle(family)));
 }
 
 }  // namespace
