@@ -10,44 +10,11 @@
 
 #include "strongbin/tests/memtable/fixtures.h"
 #include "strongbin/tests/memtable/rocksdb/fake_engine.h"
+#include "strongbin/tests/memtable/rocksdb/rep_fillings.h"
 #include "strongbin/tests/memtable/rocksdb/rep_model.h"
 
 namespace strongbin {
 namespace {
-
-// In what a table has been filled with before, each of its ways to find a duplicate is met.
-enum class Filling : uint8_t {
-  kNothing,
-  kAscending,       // a base that goes on
-  kShortBase,       // a base that has been put into the index
-  kLongBase,        // a base that has ended and stays
-  kWaitingForIndex  // the last entries are not in the index yet
-};
-
-void Fill(Rep* rep, Model* model, Filling filling) {
-  const auto add = [&](const std::string& key, Sequence sequence) {
-    ASSERT_TRUE(AddToBoth(rep, model, key, sequence, "value of " + key));
-  };
-  const auto ascend = [&](uint64_t count) {
-    for (uint64_t i = 0; i < count; ++i) add(NumberKey(i / 2, 12), 1'000 - i % 2);
-  };
-  switch (filling) {
-    case Filling::kNothing:
-      return;
-    case Filling::kAscending:
-      return ascend(200);
-    case Filling::kShortBase:
-      ascend(40);
-      return add("!", 2'000);
-    case Filling::kLongBase:
-      ascend(200);
-      return add("!", 2'000);
-    case Filling::kWaitingForIndex:
-      add("z", 2'000);
-      for (uint64_t i = 0; i < 100; ++i) add(NumberKey(Scramble(i), 20), 3'000 + i);
-      return;
-  }
-}
 
 class RepInsertTest : public testing::TestWithParam<Filling> {
  protected:
@@ -225,13 +192,7 @@ TEST_P(RepInsertTest, ValuesMayBeRewrittenInPlace) {
   ASSERT_TRUE(SameContent(table_.rep.get(), model_));
 }
 
-INSTANTIATE_TEST_SUITE_P(Fillings, RepInsertTest,
-                         testing::Values(Filling::kNothing, Filling::kAscending, Filling::kShortBase,
-                                         Filling::kLongBase, Filling::kWaitingForIndex),
-                         [](const testing::TestParamInfo<Filling>& info) {
-                           constexpr const char* kNames[] = {"Empty", "Ascending", "ShortBase", "LongBase", "Indexed"};
-                           return kNames[static_cast<size_t>(info.param)];
-                         });
+INSTANTIATE_TEST_SUITE_P(Fillings, RepInsertTest, testing::ValuesIn(kFillings), FillingName);
 
 }  // namespace
 }  // namespace strongbin
