@@ -43,9 +43,7 @@ constexpr size_t kTag = 8;
 namespace ROCKSDB_NAMESPACE {
 
 char* Allocator::Allocate(size_t bytes) {
-  if (granted_.load(std::memory_order_relaxed) != INT64_MAX && granted_.fetch_sub(1, std::memory_order_relaxed) <= 0) {
-    throw std::bad_alloc();
-  }
+  if (refuse && refuse(bytes)) throw std::bad_alloc();
   // malloc aligns: one byte more than that is aligned to nothing.
   auto block = std::make_unique<char[]>(bytes + 1);
   char* data = block.get() + 1;

@@ -27,16 +27,16 @@ namespace ROCKSDB_NAMESPACE {
 // any thread.
 class Allocator {
  public:
-  // Throws std::bad_alloc when told to refuse.
+  // Throws std::bad_alloc where `refuse` says so.
   char* Allocate(size_t bytes);
-  // Grants `count` more requests and then refuses all.
-  void RefuseAfter(int64_t count) { granted_.store(count, std::memory_order_relaxed); }
-  void GrantAll() { granted_.store(INT64_MAX, std::memory_order_relaxed); }
+  // Granted.
   uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
+  // Set at quiet points only.
+  std::function<bool(size_t bytes)> refuse;
+
  private:
-  std::atomic<int64_t> granted_{INT64_MAX};
   std::atomic<uint64_t> calls_{0};
   std::atomic<size_t> bytes_{0};
   std::mutex mutex_;
