@@ -10,12 +10,15 @@ namespace strongbin {
 // How often this thread has called operator new so far.
 uint64_t HeapNews();
 
-// While it lives, this thread is refused what the library takes from the heap and can do without: all of
-// std::aligned_alloc, and operator new of the kind that answers null. Not nestable.
+// While it lives, this thread is refused what the library can do without. Not nestable.
 class HeapRefusal {
  public:
+  enum class Of : uint8_t {
+    kChunks,   // std::aligned_alloc
+    kAnything  // and operator new of the kind that answers null
+  };
   // Grants `granted` requests before.
-  explicit HeapRefusal(int64_t granted = 0);
+  explicit HeapRefusal(Of what, int64_t granted = 0);
   ~HeapRefusal();
   HeapRefusal(const HeapRefusal&) = delete;
   HeapRefusal& operator=(const HeapRefusal&) = delete;
