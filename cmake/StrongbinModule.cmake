@@ -41,10 +41,11 @@ function(strongbin_module)
   strongbin_compile_options(${target})
 endfunction()
 
-# strongbin_test(NAME pool/chunk_pool_test DEPS strongbin::pool ... [ONLY_IF STRONGBIN_TOOLS]): tests/pool/chunk_pool_test.cc
-# as one test program, where the option after ONLY_IF is on.
+# strongbin_test(NAME pool/chunk_pool_test DEPS strongbin::pool ... [LOADS target] [ONLY_IF STRONGBIN_TOOLS]):
+# tests/pool/chunk_pool_test.cc as one test program, where the option after ONLY_IF is on. It finds the path of the library
+# after LOADS, which it opens itself, in STRONGBIN_TEST_LIBRARY.
 function(strongbin_test)
-  cmake_parse_arguments(arg "" "NAME;ONLY_IF" "DEPS" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME;LOADS;ONLY_IF" "DEPS" ${ARGN})
   set_property(GLOBAL APPEND PROPERTY STRONGBIN_LISTED_TESTS "${arg_NAME}.cc")
   if(arg_ONLY_IF AND NOT ${arg_ONLY_IF})
     return()
@@ -53,6 +54,10 @@ function(strongbin_test)
   add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/${arg_NAME}.cc)
   target_link_libraries(${target} PRIVATE ${arg_DEPS} GTest::gtest_main GTest::gmock Threads::Threads)
   strongbin_compile_options(${target})
+  if(arg_LOADS)
+    add_dependencies(${target} ${arg_LOADS})
+    target_compile_definitions(${target} PRIVATE "STRONGBIN_TEST_LIBRARY=\"$<TARGET_FILE:${arg_LOADS}>\"")
+  endif()
   gtest_discover_tests(${target} TEST_PREFIX "${arg_NAME}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()
 

@@ -153,6 +153,10 @@ class TableCore {
   bool FindInBase(const Slot& entry) const;
   bool IndexOldest();
   void Defer(uint64_t hash);
+  // Release: pairs with Find, for which an overwritten hash means that the entry of the old one is in the index.
+  void KeepHash(uint64_t position, uint64_t hash) {
+    pending_hashes_[position % kMaxPending].store(hash, std::memory_order_release);
+  }
 
   const Log& log_;
   const uint64_t hash_seed_ = ProcessHashSeed();
@@ -165,7 +169,8 @@ class TableCore {
   SequenceWindow sequences_;
   uint64_t pending_count_ = 0;  // the last entries of the log, which are not in the index yet
 
-  // The hashes of the last entries that had to wait, by position. See Find for the order.
+  // The hashes of the entries that wait, by position, if there are no more than that. An entry's hash is overwritten
+  // only after it has got into the index.
   std::array<std::atomic<uint64_t>, kMaxPending> pending_hashes_{};
   std::atomic<uint64_t> base_count_{0};
   // Once the table has stopped ascending: entries from here on are not in the index yet.
@@ -196,8 +201,8 @@ inline typename TableCore<Face>::Outcome TableCore<Face>::AddOne(const Slot& ent
 template <class Face>
 inline void TableCore<Face>::Defer(uint64_t hash) {
   const uint64_t position = log_.writer_size();
-  // Release: pairs with Find, for which an overwritten hash means that the entry of the old one is in the index.
-  pending_hashes_[position % kMaxPending].store(hash, std::memory_order_release);
+  if (pending_count_ < kMaxPending) [[likely]]
+    KeepHash(position, hash);
   ++pending_count_;
   const auto earlier = [&](uint64_t distance) {
     return pending_hashes_[(position - distance) % kMaxPending].load(std::memory_order_relaxed);
@@ -218,6 +223,10 @@ bool TableCore<Face>::IndexOldest() {
   assert(outcome != Outcome::kDuplicate);
   if (outcome == Outcome::kOutOfMemory) return false;
   --pending_count_;
+  // No more wait than have their hashes kept, after more have had to: before readers are told.
+  for (uint64_t i = 1; pending_count_ == kMaxPending && i <= kMaxPending; ++i) {
+    KeepHash(position + i, HashOf(*log_.At(log_.HandleAt(position + i))));
+  }
   // Release: pairs with Find.
   indexed_count_.store(position + 1, std::memory_order_release);
   return true;

@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include <rocksdb/comparator.h>
 #include <rocksdb/version.h>
 
 namespace strongbin {
@@ -47,12 +46,11 @@ bool IsTestedRocksDBVersion() {
   return is_tested;
 }
 
-bool IsBytewiseOrder(const ROCKSDB_NAMESPACE::MemTableRep::KeyComparator& comparator) {
-  if (!IsTestedRocksDBVersion() || MangledTypeName(&comparator) != kKeyComparatorTypeName) return false;
+const ROCKSDB_NAMESPACE::Comparator* UserComparator(const ROCKSDB_NAMESPACE::MemTableRep::KeyComparator& comparator) {
+  if (!IsTestedRocksDBVersion() || MangledTypeName(&comparator) != kKeyComparatorTypeName) return nullptr;
   const ROCKSDB_NAMESPACE::Comparator* user_comparator = nullptr;
-  std::memcpy(&user_comparator, reinterpret_cast<const char*>(&comparator) + kUserComparatorOffset,
-              sizeof(user_comparator));
-  return user_comparator == ROCKSDB_NAMESPACE::BytewiseComparator();
+  std::memcpy(&user_comparator, reinterpret_cast<const char*>(&comparator) + kUserComparatorOffset, sizeof(void*));
+  return user_comparator;
 }
 
 }  // namespace strongbin

@@ -74,11 +74,18 @@ class EncodedLog {
 
   // ---- Measuring: any thread ----
 
-  size_t used_bytes() const { return arena_.reserved_bytes() - spare_bytes_.Load() - arena_.abandoned_bytes(); }
+  size_t used_bytes() const {
+    const size_t occupied = occupied_bytes(), abandoned = abandoned_bytes();
+    return occupied > abandoned ? occupied - abandoned : 0;
+  }
   size_t reserved_bytes() const { return arena_.reserved_bytes(); }
   size_t abandoned_bytes() const { return arena_.abandoned_bytes(); }
-  // At the end of the newest buffer: reserved, but nothing has been there yet.
-  size_t spare_bytes() const { return spare_bytes_.Load(); }
+  // All buffers, but for the end of the newest one where nothing has been yet. May be off by a buffer while a writer
+  // enters one.
+  size_t occupied_bytes() const {
+    const size_t spare = spare_bytes_.Load(), reserved = reserved_bytes();
+    return reserved > spare ? reserved - spare : 0;
+  }
   uint64_t buffers_examined() const { return arena_.buffers_examined(); }
   size_t handle_used_bytes() const { return appended_count_.Load() * sizeof(uint32_t); }
   size_t handle_reserved_bytes() const;

@@ -1,15 +1,14 @@
 #include "strongbin/memtable/rocksdb/rep_factory.h"
 
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
 #include <rocksdb/comparator.h>
 #include <rocksdb/options.h>
-#include <rocksdb/utilities/options_type.h>
 #include <rocksdb/write_buffer_manager.h>
 
 #include "strongbin/memtable/rocksdb/rep_host.h"
+#include "strongbin/memtable/rocksdb/rep_option_types.h"
 
 namespace strongbin {
 
@@ -17,31 +16,10 @@ namespace {
 
 namespace rdb = ROCKSDB_NAMESPACE;
 
-// The options of the string form. RocksDB keeps a pointer to it, so it lives as long as the process.
-const std::unordered_map<std::string, rdb::OptionTypeInfo>& OptionTypes() {
-  static const auto* const orders = new std::unordered_map<std::string, RepOrder>{
-      {"auto", RepOrder::kAuto}, {"bytewise", RepOrder::kBytewise}, {"fallback", RepOrder::kFallback}};
-  static const auto* const pools =
-      new std::unordered_map<std::string, RepPool>{{"process", RepPool::kProcess}, {"own", RepPool::kOwn}};
-  static const auto* const cold_starts =
-      new std::unordered_map<std::string, RepColdStart>{{"auto", RepColdStart::kAuto},
-                                                        {"huge_pages", RepColdStart::kHugePages},
-                                                        {"populate", RepColdStart::kPopulate},
-                                                        {"none", RepColdStart::kNone}};
-  static const auto* const types = new std::unordered_map<std::string, rdb::OptionTypeInfo>{
-      {"order", rdb::OptionTypeInfo::Enum(offsetof(RepOptions, order), orders)},
-      {"pool", rdb::OptionTypeInfo::Enum(offsetof(RepOptions, pool), pools)},
-      {"pool_cap_bytes", {offsetof(RepOptions, pool_cap_bytes), rdb::OptionType::kSizeT}},
-      {"cold_start", rdb::OptionTypeInfo::Enum(offsetof(RepOptions, cold_start), cold_starts)},
-      {"drop_pool_when_unused", {offsetof(RepOptions, drop_pool_when_unused), rdb::OptionType::kBoolean}},
-  };
-  return *types;
-}
-
 class AppendOnlyRepFactory final : public rdb::MemTableRepFactory {
  public:
   explicit AppendOnlyRepFactory(const RepOptions& options) : options_(options) {
-    RegisterOptions("StrongbinRepOptions", &options_, &OptionTypes());
+    RegisterOptions("StrongbinRepOptions", &options_, &RepOptionTypes());
   }
 
   const char* Name() const override { return kRocksDBFactoryName; }
@@ -65,6 +43,16 @@ class AppendOnlyRepFactory final : public rdb::MemTableRepFactory {
 
   bool IsInsertConcurrentlySupported() const override { return true; }
   bool CanHandleDuplicatedKey() const override { return true; }
+
+ protected:
+  // RocksDB forgets the name of an option that was "not found" where it configures the factory from within a longer
+  // string.
+  rdb::Status ConfigureOptions(const rdb::ConfigOptions& config_options,
+                               const std::unordered_map<std::string, std::string>& values,
+                               std::unordered_map<std::string, std::string>* unused) override {
+    const rdb::Status status = MemTableRepFactory::ConfigureOptions(config_options, values, unused);
+    return status.IsNotFound() ? rdb::Status::InvalidArgument(status.getState()) : status;
+  }
 
  private:
   // Made on the first use, when all options have been set.

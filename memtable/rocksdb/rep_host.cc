@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include <rocksdb/comparator.h>
 #include <rocksdb/env.h>
 #include <rocksdb/options.h>
 #include <rocksdb/write_buffer_manager.h>
@@ -123,21 +124,23 @@ ProcessStats Stats() {
   return stats;
 }
 
-RepHost::RepHost(const RepOptions& options)
-    : options_(options), own_pool_(MakeOwnPool(options)), manager_(options.write_buffer_manager) {}
+RepHost::RepHost(const RepOptions& options) : options_(options), own_pool_(MakeOwnPool(options)) {
+  if (options.write_buffer_manager != nullptr) managers_.push_back(options.write_buffer_manager);
+}
 
 RepHost::~RepHost() = default;
 
 void RepHost::NoteDatabase(const rdb::DBOptions& db_options) {
   if (options_.write_buffer_manager != nullptr) return;
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (db_options.write_buffer_manager == nullptr) {
+  const std::shared_ptr<rdb::WriteBufferManager>& manager = db_options.write_buffer_manager;
+  if (manager == nullptr) {
     // DB::Open will make a manager of its own, which nobody shows to us.
-    if (db_options.db_write_buffer_size > 0) limit_is_unseen_ = true;
+    (db_options.db_write_buffer_size > 0 ? limit_is_unseen_ : serves_unmanaged_) = true;
     return;
   }
-  if (manager_ != nullptr && manager_ != db_options.write_buffer_manager) limit_is_unseen_ = true;
-  manager_ = db_options.write_buffer_manager;
+  std::erase_if(managers_, [&](const auto& known) { return known.expired() || known.lock() == manager; });
+  managers_.push_back(manager);
 }
 
 rdb::MemTableRep* RepHost::Make(const rdb::MemTableRep::KeyComparator& comparator, rdb::Allocator* allocator,
@@ -159,8 +162,12 @@ rdb::MemTableRep* RepHost::Make(const rdb::MemTableRep::KeyComparator& comparato
 }
 
 bool RepHost::OrderIsBytewise(const rdb::MemTableRep::KeyComparator& comparator, rdb::Logger* logger) {
-  if (options_.order == RepOrder::kBytewise) return true;
-  if (options_.order == RepOrder::kAuto && IsBytewiseOrder(comparator)) return true;
+  if (options_.order != RepOrder::kFallback) {
+    const rdb::Comparator* user_comparator = UserComparator(comparator);
+    if (user_comparator == rdb::BytewiseComparator()) return true;
+    // CreateColumnFamily does not ask the factory for its consent: what is known to be another order stays one.
+    if (options_.order == RepOrder::kBytewise && user_comparator == nullptr) return true;
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!std::exchange(fallback_logged_, true)) {
     rdb::Info(logger, "[strongbin] memtables are RocksDB's skip list: %s",
@@ -182,7 +189,17 @@ ChunkPool& RepHost::PreparePool() {
 
 RepMemory::Home RepHost::ChooseHome(std::shared_ptr<BufferCharge>* charge, rdb::Logger* logger) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (limit_is_unseen_) {
+  size_t count = 0;
+  std::shared_ptr<rdb::WriteBufferManager> to_charge;
+  for (const auto& known : managers_) {
+    std::shared_ptr<rdb::WriteBufferManager> manager = known.lock();
+    if (manager == nullptr) continue;
+    ++count;
+    if (manager->enabled() || manager->cost_to_cache()) to_charge = std::move(manager);
+  }
+  // Whose memtable this is, nobody says.
+  const bool is_ambiguous = to_charge != nullptr && (count > 1 || serves_unmanaged_);
+  if (limit_is_unseen_ || is_ambiguous) {
     if (!std::exchange(unseen_limit_logged_, true)) {
       rdb::Warn(logger,
                 "[strongbin] memtables live in RocksDB's arena: there is a limit on write buffers whose manager this "
@@ -191,9 +208,7 @@ RepMemory::Home RepHost::ChooseHome(std::shared_ptr<BufferCharge>* charge, rdb::
     }
     return RepMemory::Home::kEngineArena;
   }
-  if (manager_ != nullptr && (manager_->enabled() || manager_->cost_to_cache())) {
-    *charge = std::make_shared<ManagerCharge>(manager_);
-  }
+  if (to_charge != nullptr) *charge = std::make_shared<ManagerCharge>(std::move(to_charge));
   return RepMemory::Home::kPool;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include <rocksdb/memtablerep.h>
 
@@ -54,8 +55,10 @@ class RepHost final : public RepListener, public std::enable_shared_from_this<Re
 
   std::mutex mutex_;
   // Guarded by mutex_.
-  std::shared_ptr<ROCKSDB_NAMESPACE::WriteBufferManager> manager_;
-  bool limit_is_unseen_ = false;  // a limit without a manager to charge, or two managers
+  // Of the databases that have been shown. A manager that is gone has no database.
+  std::vector<std::weak_ptr<ROCKSDB_NAMESPACE::WriteBufferManager>> managers_;
+  bool serves_unmanaged_ = false;  // a database without a manager and without a limit
+  bool limit_is_unseen_ = false;   // a limit without a manager to charge
   bool fallback_logged_ = false;
   bool unseen_limit_logged_ = false;
 };

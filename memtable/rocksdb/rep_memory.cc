@@ -14,14 +14,17 @@ RepMemory::RepMemory(ChunkPool* pool, Home home, std::shared_ptr<BufferCharge> c
 RepMemory::~RepMemory() { assert(held_bytes() == 0 && "a chunk is still on loan"); }
 
 Chunk RepMemory::Acquire(size_t min_bytes, ChunkKind kind) {
-  if (home_ == Home::kEngineArena) return AcquireFromEngine(min_bytes);
+  // RocksDB counts its arena when the memtable becomes immutable and asserts that it has not grown since; runs come
+  // with readers, at any time.
+  const bool engine_may_lend = kind != ChunkKind::k_run;
+  if (home_ == Home::kEngineArena && engine_may_lend) return AcquireFromEngine(min_bytes);
   Chunk chunk = pool_->Acquire(min_bytes, kind);
   if (!chunk) chunk = AcquireFromHeap(min_bytes);
   if (chunk) {
     Book(chunk.bytes);
     return chunk;
   }
-  return kind == ChunkKind::k_key ? Chunk{} : AcquireFromEngine(min_bytes);
+  return engine_may_lend && kind != ChunkKind::k_key ? AcquireFromEngine(min_bytes) : Chunk{};
 }
 
 Chunk RepMemory::AcquireFromHeap(size_t min_bytes) {

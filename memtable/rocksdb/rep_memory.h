@@ -32,8 +32,8 @@ class EngineArena {
 };
 
 // Lends one memtable its chunks: from the pool; when the pool is refused memory, from the heap; and then, except for
-// entries, which get exactly what they need from there (AppendOnlyRep::Allocate), from RocksDB's arena. Or all from
-// RocksDB's arena, where only that makes a limit hold.
+// entries, which get exactly what they need from there (AppendOnlyRep::Allocate), and runs, from RocksDB's arena. Or
+// all but runs from RocksDB's arena, where only that makes a limit hold.
 //
 // Owns what it has from the heap; knows how many bytes are lent and charges them, RocksDB's own excepted.
 // Thread safety: all methods from any thread. Must outlive what it has lent; the destructor requires that all of it has

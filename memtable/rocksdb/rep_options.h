@@ -16,7 +16,7 @@ namespace strongbin {
 // Which column families get our memtable; the others get RocksDB's skip list.
 enum class RepOrder : uint8_t {
   kAuto,      // those with the bytewise comparator, found out memtable by memtable
-  kBytewise,  // all: the user answers for the comparator. DB::Open refuses any other than the bytewise one
+  kBytewise,  // also those whose comparator cannot be told: the user answers for it. DB::Open refuses any other
   kFallback,  // none: the skip list everywhere
 };
 
@@ -44,7 +44,7 @@ struct RepOptions {
   // Give the idle chunks to the operating system when the last memtable of the pool is gone.
   bool drop_pool_when_unused = false;
   // Charged for all chunks that memtables hold. Null: the manager of the database, if DB::Open shows it to the factory.
-  std::shared_ptr<ROCKSDB_NAMESPACE::WriteBufferManager> write_buffer_manager;
+  std::shared_ptr<ROCKSDB_NAMESPACE::WriteBufferManager> write_buffer_manager = {};
 };
 
 }  // namespace strongbin

@@ -9,6 +9,7 @@
 
 #include "strongbin/memtable/append_only_memtable.h"
 #include "strongbin/tests/memtable/fixtures.h"
+#include "strongbin/tests/memtable/on_threads.h"
 #include "strongbin/tests/memtable/test_keys.h"
 
 namespace strongbin {
@@ -16,21 +17,6 @@ namespace {
 
 class ConcurrencyTest : public testing::Test {
  protected:
-  // Runs body(thread number) on `count` threads that start together.
-  template <class Body>
-  static void OnThreads(uint64_t count, const Body& body) {
-    std::atomic<uint64_t> waiting{count};
-    std::vector<std::thread> threads;
-    for (uint64_t number = 0; number < count; ++number) {
-      threads.emplace_back([&, number] {
-        waiting.fetch_sub(1);
-        while (waiting.load() > 0) std::this_thread::yield();
-        body(number);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-  }
-
   ChunkPool pool_;
   AppendOnlyMemtable table_{{.pool = &pool_}};
   std::atomic<uint64_t> wrong_{0};

@@ -1,5 +1,4 @@
 // Random histories of a table against a std::map of (key, sequence).
-#include <cstdlib>
 #include <cstring>
 #include <list>
 #include <memory>
@@ -10,20 +9,19 @@
 #include <gtest/gtest.h>
 
 #include "strongbin/memtable/append_only_memtable.h"
+#include "strongbin/tests/memtable/key_history.h"
 #include "strongbin/tests/memtable/table_model.h"
 #include "strongbin/tests/memtable/test_keys.h"
 
 namespace strongbin {
 namespace {
 
-enum class History : uint8_t { kAscending, kAscendingThenRandom, kRandom };
-
 struct ModelConfig {
   History history;
   bool checksums;
   bool concurrent_writers;
   bool huge;
-  size_t ascending_count;  // of kAscendingThenRandom; a base above 64 entries stays a base, a smaller one is indexed
+  size_t ascending_count;
   size_t operation_count;
 };
 
@@ -33,6 +31,7 @@ class ModelRun {
   ModelRun(const ModelConfig& config, uint64_t seed)
       : config_(config),
         random_(seed),
+        keys_(config.history, config.ascending_count, config.huge, &random_),
         table_(
             {.pool = &pool_, .concurrent_writers = config.concurrent_writers, .checksum_entries = config.checksums}) {}
 
@@ -71,50 +70,12 @@ class ModelRun {
   void CompareAll() { ASSERT_TRUE(SameContent(table_, model_)); }
   void ReserveSome() { ASSERT_EQ(table_.Reserve({Below(&random_, 100), 1000, 1000}).ok(), !frozen_); }
 
-  bool Ascends() const {
-    return config_.history == History::kAscending ||
-           (config_.history == History::kAscendingThenRandom && appended_ < config_.ascending_count);
-  }
-
-  ModelKey NewModelKey() {
-    ++appended_;
-    if (Ascends()) {
-      // The next version of the last key, or a key behind it.
-      if (last_.sequence > 0 && OneIn(&random_, 4)) {
-        last_.sequence -= 1 + Below(&random_, std::min<uint64_t>(last_.sequence, 3));
-        return last_;
-      }
-      last_.key =
-          OneIn(&random_, 3) ? last_.key + RandomKey(&random_, false) + '\0' : NumberKey(++ascending_number_, 12);
-      last_.sequence = Below(&random_, 50);
-      return last_;
-    }
-    ModelKey key{.key = RandomKey(&random_, config_.huge), .sequence = ++next_sequence_};
-    if (!model_.empty() && OneIn(&random_, 3)) key.key = SomeKey();
-    if (OneIn(&random_, 4))
-      key.sequence = Below(&random_, next_sequence_ + 1);  // out of order, and now and then a duplicate
-    if (OneIn(&random_, 500)) key.sequence = kMaxSequence - Below(&random_, 2);
-    return key;
-  }
   ModelValue NewModelValue() {
     const auto kind = static_cast<EntryKind>(Below(&random_, 4));
     std::string bytes = kind == EntryKind::kDelete ? "" : RandomValue(&random_, config_.huge);
     if (kind == EntryKind::kValuePointer) bytes = "sixteen-byte-ptr";
     return {kind, std::make_shared<const std::string>(std::move(bytes))};
   }
-  std::string SomeKey() {
-    auto it = model_.lower_bound({RandomKey(&random_, false), kMaxSequence});
-    return it == model_.end() ? model_.begin()->first.key : it->first.key;
-  }
-  // A key that is there, or beside one that is there, or any.
-  std::string ProbeKey() {
-    if (model_.empty() || OneIn(&random_, 3)) return RandomKey(&random_, config_.huge);
-    std::string key = SomeKey();
-    if (OneIn(&random_, 4)) key += '\0';
-    if (OneIn(&random_, 6) && !key.empty()) key.pop_back();
-    return key;
-  }
-
   // `write` views the model's own bytes, which a borrowed value needs for as long as the table lives.
   Write AsWrite(const ModelKey& key, const ModelValue& value) {
     borrowed_.push_back(value.bytes);
@@ -127,7 +88,7 @@ class ModelRun {
   }
 
   void AppendOne() {
-    const ModelKey key = NewModelKey();
+    const ModelKey key = keys_.Next(model_);
     const ModelValue value = NewModelValue();
     Status expected = model_.contains(key) ? Status::Code::kDuplicate : Status::Code::kOk;
     Status status;
@@ -163,7 +124,7 @@ class ModelRun {
   void AppendMany() {
     std::vector<std::pair<ModelKey, ModelValue>> entries(Below(&random_, 100));
     for (auto& [key, value] : entries) {
-      key = NewModelKey();
+      key = keys_.Next(model_);
       value = NewModelValue();
     }
     const bool sorted = OneIn(&random_, 2);
@@ -204,22 +165,18 @@ class ModelRun {
     ASSERT_EQ(table_.entry_count(), model_.size());
   }
 
-  Sequence RandomSnapshot() {
-    return OneIn(&random_, 2) ? kMaxSequence : Below(&random_, std::max<uint64_t>(next_sequence_, 60) + 1);
-  }
-
   void Lookup() {
-    const std::string key = ProbeKey();
-    const Sequence snapshot = RandomSnapshot();
+    const std::string key = keys_.ProbeKey(model_);
+    const Sequence snapshot = keys_.RandomSnapshot();
     ASSERT_TRUE(SameLookup(table_.Get(key, snapshot), ModelGet(model_, key, snapshot)))
         << Printable(key) << " at " << snapshot;
   }
 
   void UseIterator() {
     if (iterators_.size() < 4 && OneIn(&random_, 4)) {
-      ModelReadOptions options{.snapshot = RandomSnapshot(), .all_versions = OneIn(&random_, 2)};
-      if (OneIn(&random_, 3)) options.lower_bound = ProbeKey();
-      if (OneIn(&random_, 3)) options.upper_bound = ProbeKey();
+      ModelReadOptions options{.snapshot = keys_.RandomSnapshot(), .all_versions = OneIn(&random_, 2)};
+      if (OneIn(&random_, 3)) options.lower_bound = keys_.ProbeKey(model_);
+      if (OneIn(&random_, 3)) options.upper_bound = keys_.ProbeKey(model_);
       // The views of the bounds must stay: the list does not move its nodes.
       iterators_.push_back({options, table_.NewIterator(), ModelIterator(options)});
       iterators_.back().real = table_.NewIterator(iterators_.back().options.AsReadOptions());
@@ -250,7 +207,7 @@ class ModelRun {
       pair->model.Prev();
       return 'P';
     }
-    const std::string key = ProbeKey();
+    const std::string key = keys_.ProbeKey(model_);
     switch (choice % 4) {
       case 0:
         pair->real.SeekToFirst();
@@ -292,37 +249,24 @@ class ModelRun {
     frozen_ = false;
     model_.clear();
     borrowed_.clear();
-    last_ = {};
-    ascending_number_ = 0;
-    appended_ = 0;
-    next_sequence_ = 0;
+    keys_.Restart();
   }
 
   const ModelConfig config_;
   Random random_;
+  KeyHistory keys_;
   ChunkPool pool_;
   Model model_;
   std::vector<std::shared_ptr<const std::string>> borrowed_;
   AppendOnlyMemtable table_;
   std::list<PairOfIterators> iterators_;
   bool frozen_ = false;
-  ModelKey last_;
-  uint64_t ascending_number_ = 0;
-  size_t appended_ = 0;
-  Sequence next_sequence_ = 0;
 };
 
 class ModelTest : public testing::TestWithParam<ModelConfig> {};
 
 TEST_P(ModelTest, TableAgreesWithMap) {
-  const char* chosen_seed = std::getenv("STRONGBIN_TEST_SEED");
-  const uint64_t first_seed = chosen_seed != nullptr ? std::strtoull(chosen_seed, nullptr, 10) : 1;
-  const uint64_t seed_count = WideTests() ? 200 : Scaled(12, 3);
-  for (uint64_t seed = first_seed; seed < first_seed + seed_count; ++seed) {
-    SCOPED_TRACE("STRONGBIN_TEST_SEED=" + std::to_string(seed));
-    ModelRun(GetParam(), seed).Run();
-    if (HasFatalFailure()) return;
-  }
+  ForSeeds(Scaled(12, 3), [](uint64_t seed) { ModelRun(GetParam(), seed).Run(); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Histories, ModelTest,

@@ -8,6 +8,7 @@
 
 #include "strongbin/memtable/rocksdb/rep_factory.h"
 #include "strongbin/tests/memtable/rocksdb/differential_merge.h"
+#include "strongbin/tests/memtable/rocksdb/no_sync_env.h"
 #include "strongbin/tests/memtable/test_keys.h"
 
 namespace strongbin::differential {
@@ -182,6 +183,7 @@ std::string AsFactoryText(const RoundConfig& config, const std::string& name) {
 rdb::Options AsOptions(const RoundConfig& config) {
   rdb::Options options;
   options.create_if_missing = true;
+  options.env = NoSyncEnv();
   options.create_missing_column_families = true;
   options.compression = rdb::kNoCompression;
   options.level0_slowdown_writes_trigger = options.level0_stop_writes_trigger = 1 << 20;

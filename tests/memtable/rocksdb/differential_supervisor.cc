@@ -7,9 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <fstream>
-#include <new>
 #include <spawn.h>
 #include <sstream>
 #include <string_view>
@@ -17,13 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <gtest/gtest.h>
+#include "strongbin/tests/memtable/rocksdb/test_db.h"
 
 namespace strongbin::differential {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view kRoundProcess = "--round-process";
 constexpr const char* kRoundFile = "/round.txt";
@@ -35,32 +31,6 @@ constexpr int kDifferentStatus = 10;
   std::perror(what);
   std::abort();
 }
-
-// Memory rather than a disk where there is enough: nothing here must outlive the machine.
-std::string ParentDirectory() {
-  constexpr uintmax_t kEnoughBytes = uintmax_t{1} << 30;
-  std::error_code error;
-  const fs::space_info space = fs::space("/dev/shm", error);
-  if (std::getenv("TEST_TMPDIR") == nullptr && !error && space.available >= kEnoughBytes) return "/dev/shm/";
-  return testing::TempDir();
-}
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() : path_(ParentDirectory() + "strongbin-differential-XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) Die(path_.c_str());
-  }
-  ~TemporaryDirectory() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // The progress of a round, shared by the supervisor and the processes that follow each other.
 class MappedProgress {
@@ -114,7 +84,7 @@ int RunProcess(const std::string& directory, const FactoryNames& factories) {
 }  // namespace
 
 Verdict RunRound(const Round& round, const FactoryNames& factories) {
-  const TemporaryDirectory directory;
+  const TempDir directory;
   std::ofstream(directory.path() + kRoundFile) << Format(round);
   const MappedProgress progress(directory.path() + kProgressFile);
   Verdict verdict;
