@@ -8,12 +8,13 @@
 
 namespace strongbin::differential {
 
-// --steps=N --seed=S --factory=NAME --replay=FILE
+// --steps=N --seed=S --factory=NAME --replay=FILE --shrink=RUNS
 struct Arguments {
   uint64_t step_count = 0;  // 0: as many as the test chooses
   uint64_t seed = 1;        // of the first round; the next ones follow
   FactoryNames factories;
   std::string replay_file;
+  uint64_t shrink_run_limit = 300;  // how often a failing round is run again to find a shorter one
 };
 
 const Arguments& GetArguments();

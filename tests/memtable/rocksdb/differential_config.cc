@@ -24,6 +24,7 @@ constexpr std::array kFields = {Number{"seed", &RoundConfig::seed},
                                 Number{"operation_count", &RoundConfig::operation_count},
                                 Number{"key_shape", &RoundConfig::key_shape},
                                 Number{"with_bytes", &RoundConfig::with_bytes},
+                                Number{"merges", &RoundConfig::merges},
                                 Number{"range_deletes", &RoundConfig::range_deletes},
                                 Number{"tailing", &RoundConfig::tailing},
                                 Number{"threads", &RoundConfig::threads},
@@ -122,6 +123,7 @@ RoundConfig RandomConfig(uint64_t seed, uint64_t operation_count) {
   RoundConfig config{.seed = seed, .operation_count = operation_count};
   config.key_shape = one_of(2, {1, 2});
   config.with_bytes = flag(2);
+  config.merges = 1 - flag(4);
   config.tailing = flag(4);
   config.range_deletes = 1 - flag(4);
   config.threads = one_of(4, {2, 3, 4});
@@ -178,6 +180,10 @@ std::string AsFactoryText(const RoundConfig& config, const std::string& name) {
   return "id=" + name + ";pool=" + (config.own_pool != 0 ? "own" : "process") +
          ";drop_pool_when_unused=" + (config.drop_pool_when_unused != 0 ? "true" : "false") +
          ";cold_start=" + kColdStarts[config.cold_start % kColdStarts.size()];
+}
+
+bool MayHaveSecondary(const RoundConfig& config) {
+  return config.other_instances != 0 && (config.merges == 0 || IsExact(config));
 }
 
 rdb::Options AsOptions(const RoundConfig& config) {

@@ -30,6 +30,7 @@ struct RoundConfig {
   // Keys and operations.
   uint64_t key_shape = 0;   // KeyShape
   uint64_t with_bytes = 0;  // letters are 0, 'a' and 0xE0 instead of "abc"
+  uint64_t merges = 1;
   uint64_t range_deletes = 0;
   uint64_t tailing = 0;
   uint64_t threads = 0;  // how many write at once in some operations
@@ -83,6 +84,10 @@ std::span<const NumberField<RoundConfig>> ConfigFields();
 
 // Most are combinations that RocksDB takes; a few it refuses.
 RoundConfig RandomConfig(uint64_t seed, uint64_t operation_count);
+
+// RocksDB 7.8.3 may apply an operand twice in a secondary instance: from a log, and from the file that it was flushed
+// to.
+bool MayHaveSecondary(const RoundConfig& config);
 
 // Whether both databases switch and flush their memtables at the same operations: then also what depends on that is
 // compared.

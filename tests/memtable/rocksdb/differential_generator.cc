@@ -47,10 +47,8 @@ class Generator {
     add(OpKind::kCompareAll, 1);
     if (config.fills != 0) add(OpKind::kFill, 2);
     add(OpKind::kReopen, 1);
-    if (config.other_instances != 0) {
-      add(OpKind::kReadOnly, 1);
-      add(OpKind::kSecondary, 2);
-    }
+    if (config.other_instances != 0) add(OpKind::kReadOnly, 1);
+    if (MayHaveSecondary(config)) add(OpKind::kSecondary, 3);
     if (config.kills != 0) add(OpKind::kKill, 1);
     if (config.threads != 0) add(OpKind::kThreads, 4);
   }

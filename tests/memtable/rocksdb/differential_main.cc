@@ -32,6 +32,7 @@ bool TakeArgument(std::string_view word, Arguments* arguments) {
   const std::string_view value = word.substr(name.size() + 1);
   if (name == "--steps") return TakeNumber(value, &arguments->step_count);
   if (name == "--seed") return TakeNumber(value, &arguments->seed);
+  if (name == "--shrink") return TakeNumber(value, &arguments->shrink_run_limit);
   if (name == "--factory") arguments->factories.actual = value;
   if (name == "--replay") arguments->replay_file = value;
   return name == "--factory" || name == "--replay";
@@ -51,7 +52,7 @@ int main(int argc, char** argv) {
   if (const char* seed = std::getenv("STRONGBIN_TEST_SEED")) TakeNumber(seed, &MutableArguments().seed);
   for (int i = 1; i < argc; ++i) {
     if (TakeArgument(argv[i], &MutableArguments())) continue;
-    std::fprintf(stderr, "%s is not one of --steps=N --seed=S --factory=NAME --replay=FILE\n", argv[i]);
+    std::fprintf(stderr, "%s is not one of --steps=N --seed=S --factory=NAME --replay=FILE --shrink=RUNS\n", argv[i]);
     return EXIT_FAILURE;
   }
   return RUN_ALL_TESTS();

@@ -53,7 +53,7 @@ Pair::Pair(const Round& round, const FactoryNames& factories, const std::string&
       factories_{MakeFactory(AsFactoryText(round.config, factories.expected)),
                  MakeFactory(AsFactoryText(round.config, factories.actual))},
       checks_memtables_(factories.actual == kRocksDBFactoryName),
-      sides_{Side(round.config, directory + "/expected"), Side(round.config, directory + "/actual")} {}
+      sides_{Side(round.config, directory + "expected"), Side(round.config, directory + "actual")} {}
 
 bool Pair::Fail(std::string report) {
   report_ = std::move(report);

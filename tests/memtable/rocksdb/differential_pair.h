@@ -28,7 +28,7 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
 class Pair {
  public:
-  // `directory` holds both databases, or is where they are made.
+  // `directory`, with a slash behind it, holds both databases, or is where they are made.
   Pair(const Round& round, const FactoryNames& factories, const std::string& directory, Progress* progress);
 
   // From where the last process was stopped to the end of the round. Empty where both databases gave the same answers,

@@ -22,9 +22,9 @@ namespace strongbin::differential {
 namespace {
 
 constexpr std::string_view kRoundProcess = "--round-process";
-constexpr const char* kRoundFile = "/round.txt";
-constexpr const char* kProgressFile = "/progress";
-constexpr const char* kOutputFile = "/output.txt";
+constexpr const char* kRoundFile = "round.txt";
+constexpr const char* kProgressFile = "progress";
+constexpr const char* kOutputFile = "output.txt";
 constexpr int kDifferentStatus = 10;
 
 [[noreturn]] void Die(const char* what) {
@@ -84,18 +84,19 @@ int RunProcess(const std::string& directory, const FactoryNames& factories) {
 }  // namespace
 
 Verdict RunRound(const Round& round, const FactoryNames& factories) {
-  const TempDir directory;
-  std::ofstream(directory.path() + kRoundFile) << Format(round);
-  const MappedProgress progress(directory.path() + kProgressFile);
+  const TempDir temporary;
+  const std::string directory = temporary.Path("");
+  std::ofstream(directory + kRoundFile) << Format(round);
+  const MappedProgress progress(directory + kProgressFile);
   Verdict verdict;
   for (;;) {
-    const int status = RunProcess(directory.path(), factories);
+    const int status = RunProcess(directory, factories);
     verdict.done_count = progress.get()->done_count;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && progress.get()->kill_is_coming != 0) {
       ++verdict.kill_count;
       continue;
     }
-    const std::string output = ReadFile(directory.path() + kOutputFile);
+    const std::string output = ReadFile(directory + kOutputFile);
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS && progress.get()->is_finished != 0) return verdict;
     if (WIFEXITED(status) && WEXITSTATUS(status) == kDifferentStatus) {
       verdict.difference = output;

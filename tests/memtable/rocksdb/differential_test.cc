@@ -18,11 +18,11 @@ namespace strongbin::differential {
 namespace {
 
 constexpr uint64_t kRoundOperationCount = 1000;
-constexpr size_t kShrinkRunLimit = 300;
 
 // The operations of a failing round, as short as they get, to read and to replay.
-std::string DescribeFailure(const Round& round, const Verdict& verdict, const FactoryNames& factories) {
-  const Round shorter = Shrink(round, verdict.done_count, factories, kShrinkRunLimit);
+std::string DescribeFailure(const Round& round, const Verdict& verdict) {
+  const Arguments& arguments = GetArguments();
+  const Round shorter = Shrink(round, verdict.done_count, arguments.factories, arguments.shrink_run_limit);
   const bool shrunk = shorter.operations.size() < round.operations.size();
   const std::string path = testing::TempDir() + "strongbin-differential-" + std::to_string(round.config.seed) + ".txt";
   const std::string text = Format(shorter);
@@ -45,7 +45,7 @@ TEST(DifferentialTest, SameOperationsGiveSameAnswersAsTheSkipList) {
     std::fflush(stdout);
     const Round round = GenerateRound(RandomConfig(seed, kRoundOperationCount));
     const Verdict verdict = RunRound(round, arguments.factories);
-    ASSERT_TRUE(verdict.same()) << DescribeFailure(round, verdict, arguments.factories);
+    ASSERT_TRUE(verdict.same()) << DescribeFailure(round, verdict);
     for (const Operation& operation : round.operations) ++counts[static_cast<size_t>(operation.kind)];
     steps_done += verdict.done_count;
     kill_count += verdict.kill_count;
@@ -66,7 +66,7 @@ TEST(DifferentialTest, ReplayedOperationsGiveSameAnswersAsTheSkipList) {
   std::string error;
   ASSERT_TRUE(Parse(text.str(), &round, &error)) << arguments.replay_file << ": " << error;
   const Verdict verdict = RunRound(round, arguments.factories);
-  EXPECT_TRUE(verdict.same()) << verdict.difference;
+  EXPECT_TRUE(verdict.same()) << DescribeFailure(round, verdict);
 }
 
 }  // namespace

@@ -9,14 +9,13 @@ namespace strongbin::differential {
 
 namespace {
 
-OpKind RandomKind(bool with_range_deletes, bool with_batches, Random* random) {
+OpKind RandomKind(const RoundConfig& config, bool with_batches, Random* random) {
   const uint64_t choice = Below(random, 100);
   if (choice < 15) return OpKind::kDelete;
-  if (choice < 33) return OpKind::kMerge;
+  if (choice < 33) return config.merges != 0 ? OpKind::kMerge : OpKind::kPut;
   if (choice < 45) return OpKind::kSingleDelete;
-  if (choice < 48 && with_range_deletes) return OpKind::kDeleteRange;
-  if (choice < 55 && with_batches) return OpKind::kBatch;
-  return OpKind::kPut;
+  if (choice < 48) return config.range_deletes != 0 ? OpKind::kDeleteRange : OpKind::kPut;
+  return choice < 55 && with_batches ? OpKind::kBatch : OpKind::kPut;
 }
 
 uint64_t ValueBytes(const Place& place, Random* random) {
@@ -30,12 +29,12 @@ uint64_t ValueBytes(const Place& place, Random* random) {
 }  // namespace
 
 Operation WriteMaker::Make(const Place& place, Random* random) {
-  const OpKind kind = RandomKind(with_range_deletes_, true, random);
+  const OpKind kind = RandomKind(config_, true, random);
   if (kind != OpKind::kBatch) return MakeOne(kind, place, random);
   Operation batch{.kind = kind};
   const uint64_t count = OneIn(random, 10) ? Below(random, 100) : Below(random, 8);
   while (batch.parts.size() < count) {
-    batch.parts.push_back(MakeOne(RandomKind(with_range_deletes_, false, random), place, random));
+    batch.parts.push_back(MakeOne(RandomKind(config_, false, random), place, random));
     // One key again within the batch, mostly by another kind of write.
     const std::string& again = *batch.parts[Below(random, batch.parts.size())].key;
     const bool counter = again.starts_with(kCounterRegion);

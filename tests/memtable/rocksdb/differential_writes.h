@@ -19,7 +19,7 @@ struct Place {
 
 class WriteMaker {
  public:
-  explicit WriteMaker(const RoundConfig& config) : with_range_deletes_(config.range_deletes != 0), keys_(config) {}
+  explicit WriteMaker(const RoundConfig& config) : config_(config), keys_(config) {}
 
   // One write, or a batch of several.
   Operation Make(const Place& place, Random* random);
@@ -28,7 +28,7 @@ class WriteMaker {
   Operation MakeOne(OpKind kind, const Place& place, Random* random);
   void ChooseSingle(const Place& place, Random* random, Operation* operation);
 
-  const bool with_range_deletes_;
+  const RoundConfig config_;
   const KeyMaker keys_;
   std::map<std::string, std::vector<Operation>> single_puts_;  // by region
 };
