@@ -117,7 +117,7 @@ TEST_P(FaultTest, FaultyMemtableIsFoundAndItsOperationsGetFewerAndFailAgain) {
   const Verdict verdict = RunRound(round, factories);
   ASSERT_FALSE(verdict.same());
   EXPECT_LT(verdict.done_count, round.operations.size());
-  const Round shorter = Shrink(round, verdict.done_count, factories, Scaled(40, 10));
+  const Round shorter = Shrink({round, verdict}, factories, Scaled(40, 10)).round;
   EXPECT_LT(CountOperations(shorter.operations), CountOperations(round.operations) / 2);
   Round replayed;
   std::string error;

@@ -10,13 +10,16 @@ namespace {
 
 class Shrinker {
  public:
-  Shrinker(Round round, const FactoryNames& factories, size_t run_limit)
-      : best_(std::move(round)), factories_(factories), runs_left_(run_limit) {}
+  Shrinker(FailingRound failing, const FactoryNames& factories, size_t run_limit)
+      : best_(std::move(failing.round)),
+        verdict_(std::move(failing.verdict)),
+        factories_(factories),
+        runs_left_(run_limit) {}
 
   // Behind the first difference nothing matters. Returns whether the round still fails.
-  bool CutAfter(uint64_t done_count) {
+  bool CutAfterDifference() {
     Round candidate = best_;
-    candidate.operations.resize(std::min<size_t>(candidate.operations.size(), done_count + 1));
+    candidate.operations.resize(std::min<size_t>(candidate.operations.size(), verdict_.done_count + 1));
     return TakeIfItFails(std::move(candidate)) || TakeIfItFails(best_);
   }
 
@@ -48,7 +51,7 @@ class Shrinker {
     }
   }
 
-  const Round& best() const { return best_; }
+  FailingRound Best() const { return {best_, verdict_}; }
 
  private:
   template <class ListOf>
@@ -72,25 +75,29 @@ class Shrinker {
   bool TakeIfItFails(Round candidate) {
     if (runs_left_ == 0) return false;
     --runs_left_;
-    if (RunRound(candidate, factories_).same()) return false;
+    Verdict verdict = RunRound(candidate, factories_);
+    if (verdict.same()) return false;
     best_ = std::move(candidate);
+    verdict_ = std::move(verdict);
     return true;
   }
 
   Round best_;
+  Verdict verdict_;
   const FactoryNames& factories_;
   size_t runs_left_;
 };
 
 }  // namespace
 
-Round Shrink(const Round& round, uint64_t done_count, const FactoryNames& factories, size_t run_limit) {
-  Shrinker shrinker(round, factories, run_limit);
-  if (!shrinker.CutAfter(done_count)) return round;
-  shrinker.LeaveOutOperations();
-  shrinker.MakeFillsSmall();
-  shrinker.MakeConfigPlain();
-  return shrinker.best();
+FailingRound Shrink(FailingRound failing, const FactoryNames& factories, size_t run_limit) {
+  Shrinker shrinker(std::move(failing), factories, run_limit);
+  if (shrinker.CutAfterDifference()) {
+    shrinker.LeaveOutOperations();
+    shrinker.MakeFillsSmall();
+    shrinker.MakeConfigPlain();
+  }
+  return shrinker.Best();
 }
 
 }  // namespace strongbin::differential

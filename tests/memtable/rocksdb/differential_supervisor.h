@@ -21,9 +21,14 @@ struct Verdict {
 // that opens what it left. A process that ends in any other way is a difference, with what it printed.
 Verdict RunRound(const Round& round, const FactoryNames& factories);
 
-// A round that still fails, with as few operations and as plain a configuration as at most `run_limit` runs find.
-// Not shorter where the failure does not come again.
-Round Shrink(const Round& round, uint64_t done_count, const FactoryNames& factories, size_t run_limit);
+struct FailingRound {
+  Round round;
+  Verdict verdict;
+};
+
+// A round that still fails, maybe in another way, with as few operations and as plain a configuration as at most
+// `run_limit` runs find. Not shorter where the failure does not come again.
+FailingRound Shrink(FailingRound failing, const FactoryNames& factories, size_t run_limit);
 
 // What the program is called with for one such process. False where it was not called so.
 bool IsRoundProcess(int argc, char** argv);

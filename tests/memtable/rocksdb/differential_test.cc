@@ -22,19 +22,36 @@ constexpr uint64_t kRoundOperationCount = 1000;
 // The operations of a failing round, as short as they get, to read and to replay.
 std::string DescribeFailure(const Round& round, const Verdict& verdict) {
   const Arguments& arguments = GetArguments();
-  const Round shorter = Shrink(round, verdict.done_count, arguments.factories, arguments.shrink_run_limit);
-  const bool shrunk = shorter.operations.size() < round.operations.size();
+  const auto [shorter, again] = Shrink({round, verdict}, arguments.factories, arguments.shrink_run_limit);
   const std::string path = testing::TempDir() + "strongbin-differential-" + std::to_string(round.config.seed) + ".txt";
   const std::string text = Format(shorter);
   std::ofstream(path) << text;
-  return "seed " + std::to_string(round.config.seed) + "\n" + verdict.difference +
-         (shrunk ? "It also fails with these " : "It did not get shorter than these ") +
-         std::to_string(CountOperations(shorter.operations)) + " operations (--replay=" + path + "):\n" + text;
+  std::string report = "seed " + std::to_string(round.config.seed) + "\n" + verdict.difference;
+  if (shorter == round) {
+    report += "It did not get shorter than these ";
+  } else {
+    report += "Shorter, it fails so:\n" + again.difference + "with these ";
+  }
+  return report + std::to_string(CountOperations(shorter.operations)) + " operations (--replay=" + path + "):\n" + text;
+}
+
+Round ReadRound(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  Round round;
+  std::string error;
+  EXPECT_TRUE(Parse(text.str(), &round, &error)) << path << ": " << error;
+  return round;
 }
 
 TEST(DifferentialTest, SameOperationsGiveSameAnswersAsTheSkipList) {
   const Arguments& arguments = GetArguments();
-  if (!arguments.replay_file.empty()) GTEST_SKIP() << "there is something to replay";
+  if (!arguments.replay_file.empty()) {
+    const Round round = ReadRound(arguments.replay_file);
+    const Verdict verdict = RunRound(round, arguments.factories);
+    ASSERT_TRUE(verdict.same()) << DescribeFailure(round, verdict);
+    return;
+  }
   const uint64_t step_count =
       arguments.step_count != 0 ? arguments.step_count : TestScale(20'000, Scaled(200'000, 50'000));
   std::array<uint64_t, kOpKindCount> counts{};
@@ -55,18 +72,6 @@ TEST(DifferentialTest, SameOperationsGiveSameAnswersAsTheSkipList) {
     if (counts[kind] > 0) std::printf(" %s %ju", OpKindName(static_cast<OpKind>(kind)).data(), uintmax_t{counts[kind]});
   }
   std::printf("\n");
-}
-
-TEST(DifferentialTest, ReplayedOperationsGiveSameAnswersAsTheSkipList) {
-  const Arguments& arguments = GetArguments();
-  if (arguments.replay_file.empty()) GTEST_SKIP() << "only with --replay=FILE";
-  std::ostringstream text;
-  text << std::ifstream(arguments.replay_file).rdbuf();
-  Round round;
-  std::string error;
-  ASSERT_TRUE(Parse(text.str(), &round, &error)) << arguments.replay_file << ": " << error;
-  const Verdict verdict = RunRound(round, arguments.factories);
-  EXPECT_TRUE(verdict.same()) << DescribeFailure(round, verdict);
 }
 
 }  // namespace
