@@ -17,7 +17,7 @@ MovedIterator::MovedIterator(rdb::DB* db, rdb::ColumnFamilyHandle* family, Share
       upper_(operation.end),
       lower_slice_(lower_ ? *lower_ : rdb::Slice()),
       upper_slice_(upper_ ? *upper_ : rdb::Slice()),
-      pins_(operation.option == 1 && mode_ != IteratorMode::kTailing),
+      pins_(operation.option == 1),
       only_forward_(only_forward),
       snapshot_(std::move(snapshot)) {
   rdb::ReadOptions options;
