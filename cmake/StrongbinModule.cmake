@@ -61,6 +61,21 @@ function(strongbin_test)
   gtest_discover_tests(${target} TEST_PREFIX "${arg_NAME}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()
 
+# strongbin_test_library(NAME memtable/rocksdb/differential SRCS ... DEPS ... [ONLY_IF STRONGBIN_TOOLS]): what several test
+# programs share, as target memtable_rocksdb_differential; sources are named below tests/memtable/rocksdb.
+function(strongbin_test_library)
+  cmake_parse_arguments(arg "" "NAME;ONLY_IF" "SRCS;DEPS" ${ARGN})
+  if(arg_ONLY_IF AND NOT ${arg_ONLY_IF})
+    return()
+  endif()
+  string(REPLACE "/" "_" target ${arg_NAME})
+  get_filename_component(folder ${arg_NAME} DIRECTORY)
+  list(TRANSFORM arg_SRCS PREPEND ${PROJECT_SOURCE_DIR}/tests/${folder}/)
+  add_library(${target} STATIC ${arg_SRCS})
+  target_link_libraries(${target} PUBLIC ${arg_DEPS} GTest::gtest Threads::Threads)
+  strongbin_compile_options(${target})
+endfunction()
+
 # strongbin_python_test(NAME tools/check_includes_test [ARGS ...] [ONLY_IF STRONGBIN_TOOLS]):
 # tests/tools/check_includes_test.py as one test, where the option after ONLY_IF is on; exit status 77 is "skipped".
 function(strongbin_python_test)
