@@ -131,7 +131,7 @@ void AppendOnlyRep::UniqueRandomSample(uint64_t, uint64_t target_sample_size,
 
 size_t AppendOnlyRep::ApproximateMemoryUsage() {
   if (memory_.home() == RepMemory::Home::kEngineArena) return 0;
-  return log_.occupied_bytes() + log_.handle_reserved_bytes() + core_.index().reserved_bytes();
+  return log_.touched_bytes() + log_.handle_reserved_bytes() + core_.index().reserved_bytes();
 }
 
 void AppendOnlyRep::AddTo(TableStats* stats) const {
