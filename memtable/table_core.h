@@ -145,6 +145,9 @@ class TableCore {
   // A reader that finds more waiting than there can be looks again: the writer has gone on meanwhile.
   static constexpr int kMaxLooks = 4;
 
+  // Without memory for the index more wait than have places for their hashes; the entry itself must then be looked at.
+  static constexpr uint64_t kUnknownHash = 0;
+
   // How many entries later a pending one's next step of prefetching is due.
   static constexpr uint64_t kPrefetchDistance = 3;
   static_assert(2 * kPrefetchDistance < kMaxPending);
@@ -153,10 +156,6 @@ class TableCore {
   bool FindInBase(const Slot& entry) const;
   bool IndexOldest();
   void Defer(uint64_t hash);
-  // Release: pairs with Find, for which an overwritten hash means that the entry of the old one is in the index.
-  void KeepHash(uint64_t position, uint64_t hash) {
-    pending_hashes_[position % kMaxPending].store(hash, std::memory_order_release);
-  }
 
   const Log& log_;
   const uint64_t hash_seed_ = ProcessHashSeed();
@@ -169,8 +168,7 @@ class TableCore {
   SequenceWindow sequences_;
   uint64_t pending_count_ = 0;  // the last entries of the log, which are not in the index yet
 
-  // The hashes of the entries that wait, by position, if there are no more than that. An entry's hash is overwritten
-  // only after it has got into the index.
+  // The hashes of the last entries that had to wait, by position, or kUnknownHash. See Find for the order.
   std::array<std::atomic<uint64_t>, kMaxPending> pending_hashes_{};
   std::atomic<uint64_t> base_count_{0};
   // Once the table has stopped ascending: entries from here on are not in the index yet.
@@ -201,8 +199,10 @@ inline typename TableCore<Face>::Outcome TableCore<Face>::AddOne(const Slot& ent
 template <class Face>
 inline void TableCore<Face>::Defer(uint64_t hash) {
   const uint64_t position = log_.writer_size();
-  if (pending_count_ < kMaxPending) [[likely]]
-    KeepHash(position, hash);
+  // Release: pairs with Find, for which an overwritten hash means that the entry of the old one is in the index. Where
+  // the old one waits still, for want of memory, neither is known.
+  const bool place_is_free = pending_count_ < kMaxPending;
+  pending_hashes_[position % kMaxPending].store(place_is_free ? hash : kUnknownHash, std::memory_order_release);
   ++pending_count_;
   const auto earlier = [&](uint64_t distance) {
     return pending_hashes_[(position - distance) % kMaxPending].load(std::memory_order_relaxed);
@@ -216,17 +216,11 @@ template <class Face>
 bool TableCore<Face>::IndexOldest() {
   const uint64_t position = log_.writer_size() - pending_count_;
   const uint32_t handle = log_.HandleAt(position);
-  const uint64_t hash = pending_count_ <= kMaxPending
-                            ? pending_hashes_[position % kMaxPending].load(std::memory_order_relaxed)
-                            : HashOf(*log_.At(handle));
-  const Outcome outcome = index_.Insert(hash, handle);
+  const uint64_t hash = pending_hashes_[position % kMaxPending].load(std::memory_order_relaxed);
+  const Outcome outcome = index_.Insert(hash != kUnknownHash ? hash : HashOf(*log_.At(handle)), handle);
   assert(outcome != Outcome::kDuplicate);
   if (outcome == Outcome::kOutOfMemory) return false;
   --pending_count_;
-  // No more wait than have their hashes kept, after more have had to: before readers are told.
-  for (uint64_t i = 1; pending_count_ == kMaxPending && i <= kMaxPending; ++i) {
-    KeepHash(position + i, HashOf(*log_.At(log_.HandleAt(position + i))));
-  }
   // Release: pairs with Find.
   indexed_count_.store(position + 1, std::memory_order_release);
   return true;
@@ -295,11 +289,10 @@ std::optional<uint32_t> TableCore<Face>::Find(std::string_view key, Sequence sna
   }
   const uint64_t hash = HashKey(key, hash_seed_);
   const uint64_t first = std::max(indexed_count, base_count);
-  // Without memory for the index more wait than have their hashes kept.
-  const bool hashes_are_kept = end <= first + kMaxPending;
   for (uint64_t position = first; position < end; ++position) {
     // Acquire: if it is the hash of a later entry, this one is in the index, as seen by the search below.
-    if (hashes_are_kept && pending_hashes_[position % kMaxPending].load(std::memory_order_acquire) != hash) continue;
+    const uint64_t kept = pending_hashes_[position % kMaxPending].load(std::memory_order_acquire);
+    if (kept != hash && kept != kUnknownHash) continue;
     const uint32_t handle = log_.HandleAt(position);
     const Slot& entry = *log_.At(handle);
     if (!Face::HasKey(entry, key, prefix) || Face::SequenceOf(entry) > snapshot) continue;

@@ -40,10 +40,11 @@ uint32_t FromKeyHandle(ROCKSDB_NAMESPACE::KeyHandle handle) {
 
 AppendOnlyRep::AppendOnlyRep(ROCKSDB_NAMESPACE::Allocator* allocator, ChunkPool* pool, RepMemory::Home home,
                              std::shared_ptr<BufferCharge> charge, std::shared_ptr<RepListener> listener,
-                             ROCKSDB_NAMESPACE::Logger* logger)
+                             ROCKSDB_NAMESPACE::Logger* logger, const KeyComparator* order)
     : MemTableRep(allocator),
       farewell_{std::move(listener)},
       logger_(logger),
+      order_(order),
       memory_(pool, home, std::move(charge), this),
       log_(&memory_),
       core_(&memory_, log_, /*expected_keys=*/0) {}
@@ -90,7 +91,7 @@ bool AppendOnlyRep::Contains(const char* key) const {
 
 void AppendOnlyRep::Get(const ROCKSDB_NAMESPACE::LookupKey& key, void* callback_args,
                         bool (*callback)(void* args, const char* entry)) {
-  RepIterator iterator(log_, core_, /*block=*/nullptr);
+  RepIterator iterator(log_, core_, order_, /*block=*/nullptr);
   const OfferScope scope({this, &iterator});
   MemTableRep::Get(key, callback_args, callback);
 }
@@ -102,7 +103,7 @@ AppendOnlyRep::Iterator* AppendOnlyRep::GetDynamicPrefixIterator(ROCKSDB_NAMESPA
 
 AppendOnlyRep::Iterator* AppendOnlyRep::GetIterator(ROCKSDB_NAMESPACE::Arena*) {
   IteratorRoom::Block* block = iterator_room_.Take();
-  return new (IteratorRoom::RoomIn(block)) RepIterator(log_, core_, block);
+  return new (IteratorRoom::RoomIn(block)) RepIterator(log_, core_, order_, block);
 }
 
 uint64_t AppendOnlyRep::ApproximateNumEntries(const Slice& start_internal_key, const Slice& end_internal_key) {
@@ -130,7 +131,7 @@ void AppendOnlyRep::UniqueRandomSample(uint64_t, uint64_t target_sample_size,
 
 size_t AppendOnlyRep::ApproximateMemoryUsage() {
   if (memory_.home() == RepMemory::Home::kEngineArena) return 0;
-  return log_.occupied_bytes() + log_.handle_reserved_bytes() + core_.index().reserved_bytes();
+  return log_.touched_bytes() + log_.handle_reserved_bytes() + core_.index().reserved_bytes();
 }
 
 void AppendOnlyRep::AddTo(TableStats* stats) const {

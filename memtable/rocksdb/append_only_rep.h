@@ -44,10 +44,11 @@ class AppendOnlyRep final : public ROCKSDB_NAMESPACE::MemTableRep, private Engin
   using KeyHandle = ROCKSDB_NAMESPACE::KeyHandle;
   using Slice = ROCKSDB_NAMESPACE::Slice;
 
-  // `pool`, `allocator` and `logger` must outlive it; `charge` and `logger` may be null.
+  // `pool`, `allocator`, `logger` and `order` must outlive it; `charge`, `logger` and `order` may be null. `order` is
+  // only asked in builds with assertions, whether iterators show entries as it wants them.
   AppendOnlyRep(ROCKSDB_NAMESPACE::Allocator* allocator, ChunkPool* pool, RepMemory::Home home,
                 std::shared_ptr<BufferCharge> charge, std::shared_ptr<RepListener> listener,
-                ROCKSDB_NAMESPACE::Logger* logger);
+                ROCKSDB_NAMESPACE::Logger* logger, const KeyComparator* order);
   ~AppendOnlyRep() override;
 
   // ---- Writing ----
@@ -104,6 +105,7 @@ class AppendOnlyRep final : public ROCKSDB_NAMESPACE::MemTableRep, private Engin
 
   const Farewell farewell_;
   ROCKSDB_NAMESPACE::Logger* const logger_;
+  const KeyComparator* const order_;
   mutable WriterLock lock_{/*enabled=*/true};
   RepMemory memory_;
   // In this order: the core borrows the log.

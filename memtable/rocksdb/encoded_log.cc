@@ -17,7 +17,8 @@ EncodedLog::Room EncodedLog::Allocate(size_t bytes) {
   if (!EnsureSlot()) return {};
   if (near_base_ != nullptr) [[likely]] {
     if (char* data = arena_.TryBump(bytes, 1)) [[likely]] {
-      NoteAllocated();
+      NoteTouched();
+      allocated_count_.Add(1);
       return {data, near_handle_ + static_cast<uint32_t>(data - near_base_)};
     }
   }
@@ -27,10 +28,11 @@ EncodedLog::Room EncodedLog::Allocate(size_t bytes) {
 EncodedLog::Room EncodedLog::AllocateSlow(size_t bytes) {
   char* data = arena_.Allocate(bytes);
   if (data == nullptr) return {};
+  NoteTouched();
   const Chunk buffer = arena_.current_buffer();
   const bool in_buffer = data >= buffer.data && data < buffer.data + buffer.bytes;
   if (in_buffer && (buffer.data == near_base_ || EnterNearChunk())) {
-    NoteAllocated();
+    allocated_count_.Add(1);
     return {data, near_handle_ + static_cast<uint32_t>(data - near_base_)};
   }
   // Without memory for its name the entry's bytes are abandoned.
@@ -50,7 +52,7 @@ EncodedLog::Room EncodedLog::Adopt(char* data) {
   if (number >= kMaxSlots - kFirstFar || !far->EnsureRoom(1)) return {};
   *far->At(number) = data;
   far->Publish(1);
-  NoteAllocated();
+  allocated_count_.Add(1);
   return {data, kFirstFar + static_cast<uint32_t>(number)};
 }
 
@@ -78,11 +80,6 @@ bool EncodedLog::EnterNearChunk() {
 bool EncodedLog::EnsureSlot() {
   const uint64_t unappended = unappended_count();
   return handles_.writer_size() + unappended < kMaxSlots && handles_.EnsureRoom(unappended + 1);
-}
-
-void EncodedLog::NoteAllocated() {
-  allocated_count_.Add(1);
-  spare_bytes_.Set(arena_.left_bytes());
 }
 
 size_t EncodedLog::handle_reserved_bytes() const {

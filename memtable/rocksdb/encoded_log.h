@@ -74,18 +74,12 @@ class EncodedLog {
 
   // ---- Measuring: any thread ----
 
-  size_t used_bytes() const {
-    const size_t occupied = occupied_bytes(), abandoned = abandoned_bytes();
-    return occupied > abandoned ? occupied - abandoned : 0;
-  }
+  // All chunks of entries, but for the end of the newest one, where nothing has been yet. Never falls.
+  size_t touched_bytes() const { return touched_bytes_.Load(); }
+  // Only while no writer is at it.
+  size_t used_bytes() const { return touched_bytes() - abandoned_bytes(); }
   size_t reserved_bytes() const { return arena_.reserved_bytes(); }
   size_t abandoned_bytes() const { return arena_.abandoned_bytes(); }
-  // All buffers, but for the end of the newest one where nothing has been yet. May be off by a buffer while a writer
-  // enters one.
-  size_t occupied_bytes() const {
-    const size_t spare = spare_bytes_.Load(), reserved = reserved_bytes();
-    return reserved > spare ? reserved - spare : 0;
-  }
   uint64_t buffers_examined() const { return arena_.buffers_examined(); }
   size_t handle_used_bytes() const { return appended_count_.Load() * sizeof(uint32_t); }
   size_t handle_reserved_bytes() const;
@@ -107,7 +101,7 @@ class EncodedLog {
   [[nodiscard]] Room AllocateSlow(size_t bytes);
   // Makes the arena's current buffer one that handles can name. False: there may be no more, or no memory.
   [[nodiscard]] bool EnterNearChunk();
-  void NoteAllocated();
+  void NoteTouched() { touched_bytes_.Set(arena_.reserved_bytes() - arena_.left_bytes()); }
 
   ChunkSupply* const supply_;
   KeyArena arena_;
@@ -124,7 +118,7 @@ class EncodedLog {
 
   Cell allocated_count_;
   Cell appended_count_;
-  Cell spare_bytes_;
+  Cell touched_bytes_;  // one number, so that it is true at any time
 };
 
 // The entries of a log in the order in which they were appended. A plain value.

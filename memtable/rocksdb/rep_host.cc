@@ -149,7 +149,7 @@ rdb::MemTableRep* RepHost::Make(const rdb::MemTableRep::KeyComparator& comparato
     std::shared_ptr<BufferCharge> charge;
     const RepMemory::Home home = ChooseHome(&charge, logger);
     auto* rep = new (std::nothrow)
-        AppendOnlyRep(allocator, &PreparePool(), home, std::move(charge), shared_from_this(), logger);
+        AppendOnlyRep(allocator, &PreparePool(), home, std::move(charge), shared_from_this(), logger, &comparator);
     if (rep != nullptr) {
       // Relaxed, as in OnGone: only a count.
       (own_pool_ ? alive_count_ : Registry::Get().process_pool_users).fetch_add(1, std::memory_order_relaxed);

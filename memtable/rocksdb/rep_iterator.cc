@@ -1,5 +1,6 @@
 #include "strongbin/memtable/rocksdb/rep_iterator.h"
 
+#include <cassert>
 #include <mutex>
 #include <new>
 
@@ -102,8 +103,14 @@ void RepIterator::Next() {
     }
     return;
   }
+  [[maybe_unused]] const EncodedEntry& previous = *current_;
   cursor_->Next();
   ShowCursor();
+  assert(ComesBefore(previous, current_) && "the comparator's order is not the bytewise one");
+}
+
+bool RepIterator::ComesBefore(const EncodedEntry& entry, const EncodedEntry* next) const {
+  return order_ == nullptr || next == nullptr || (*order_)(entry.bytes, next->bytes) < 0;
 }
 
 void RepIterator::Prev() {

@@ -69,8 +69,12 @@ class RepIterator final : private IteratorHome, public ROCKSDB_NAMESPACE::MemTab
  public:
   using Slice = ROCKSDB_NAMESPACE::Slice;
 
-  RepIterator(const EncodedLog& log, const TableCore<EncodedFace>& core, IteratorRoom::Block* block)
-      : IteratorHome(block), log_(log), core_(core) {}
+  using KeyComparator = ROCKSDB_NAMESPACE::MemTableRep::KeyComparator;
+
+  // `order`, if not null, is asked in builds with assertions whether entries come as it wants them.
+  RepIterator(const EncodedLog& log, const TableCore<EncodedFace>& core, const KeyComparator* order,
+              IteratorRoom::Block* block)
+      : IteratorHome(block), log_(log), core_(core), order_(order) {}
 
   // Where RocksDB deletes an iterator, the destructor has already given the room back.
   static void operator delete(void*) {}
@@ -88,10 +92,12 @@ class RepIterator final : private IteratorHome, public ROCKSDB_NAMESPACE::MemTab
  private:
   OrderedCursor<EncodedFace>& Ordered();
   void ShowCursor() { current_ = cursor_->Valid() ? &cursor_->slot() : nullptr; }
+  bool ComesBefore(const EncodedEntry& entry, const EncodedEntry* next) const;
   void ShowVersion(std::string_view user_key, Sequence snapshot);
 
   const EncodedLog& log_;
   const TableCore<EncodedFace>& core_;
+  const KeyComparator* const order_;
   const EncodedEntry* current_ = nullptr;
   bool is_lookup_ = false;
   std::optional<OrderedCursor<EncodedFace>> cursor_;  // made by the first ordered seek

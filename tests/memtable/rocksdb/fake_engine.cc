@@ -222,7 +222,7 @@ void RecordingListener::OnEnd(const AppendOnlyRep& rep) {
 FakeMemTable::FakeMemTable(ChunkPool* pool, RepMemory::Home home)
     : rep(std::make_unique<AppendOnlyRep>(&arena, pool, home,
                                           home == RepMemory::Home::kPool ? charge : std::shared_ptr<RecordingCharge>(),
-                                          listener, /*logger=*/nullptr)) {}
+                                          listener, /*logger=*/nullptr, /*order=*/nullptr)) {}
 
 TableStats FakeMemTable::Stats() const {
   TableStats stats;
