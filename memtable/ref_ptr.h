@@ -62,6 +62,7 @@ class RefPtr {
 
   T* get() const { return pointer_; }
   T* operator->() const { return pointer_; }
+  T& operator*() const { return *pointer_; }
   explicit operator bool() const { return pointer_ != nullptr; }
 
  private:

@@ -42,23 +42,20 @@ AppendOnlyRep::AppendOnlyRep(ROCKSDB_NAMESPACE::Allocator* allocator, ChunkPool*
                              std::shared_ptr<BufferCharge> charge, std::shared_ptr<RepListener> listener,
                              ROCKSDB_NAMESPACE::Logger* logger, const KeyComparator* order)
     : MemTableRep(allocator),
-      farewell_{std::move(listener)},
       logger_(logger),
       order_(order),
-      memory_(pool, home, std::move(charge), this),
-      log_(&memory_),
-      core_(&memory_, log_, /*expected_keys=*/0) {}
+      state_(RefPtr<RepState>::Adopt(new RepState(pool, home, std::move(charge), this, std::move(listener)))) {}
 
-AppendOnlyRep::~AppendOnlyRep() { farewell_.listener->OnEnd(*this); }
+AppendOnlyRep::~AppendOnlyRep() { state_->farewell.listener->OnEnd(*this); }
 
 AppendOnlyRep::KeyHandle AppendOnlyRep::Allocate(size_t len, char** buf) {
   const std::lock_guard<WriterLock> lock(lock_);
-  EncodedLog::Room room = log_.Allocate(len);
+  EncodedLog::Room room = state_->log.Allocate(len);
   if (room.data == nullptr) [[unlikely]] {
     // May throw: then RocksDB's own way with exhausted memory applies.
-    room = log_.Adopt(AllocateInEngine(len));
+    room = state_->log.Adopt(AllocateInEngine(len));
     if (room.data == nullptr) throw std::bad_alloc();
-    memory_.CountEngineBytes(len);
+    state_->memory.CountEngineBytes(len);
   }
   *buf = room.data;
   return ToKeyHandle(room.handle);
@@ -73,25 +70,25 @@ char* AppendOnlyRep::AllocateInEngine(size_t bytes) {
 bool AppendOnlyRep::InsertKey(KeyHandle key_handle) {
   const uint32_t handle = FromKeyHandle(key_handle);
   const std::lock_guard<WriterLock> lock(lock_);
-  if (core_.AddOne(*log_.At(handle)) == TableCore<EncodedFace>::Outcome::kDuplicate) return false;
-  log_.Append(handle);
-  log_.Publish();
+  if (state_->core.AddOne(*state_->log.At(handle)) == TableCore<EncodedFace>::Outcome::kDuplicate) return false;
+  state_->log.Append(handle);
+  state_->log.Publish();
   return true;
 }
 
 void AppendOnlyRep::MarkReadOnly() {
-  memory_.MarkReadOnly();
-  farewell_.listener->OnReadOnly(*this);
+  state_->memory.MarkReadOnly();
+  state_->farewell.listener->OnReadOnly(*this);
 }
 
 bool AppendOnlyRep::Contains(const char* key) const {
   const InternalKey wanted(LengthPrefixed(key));
-  return core_.Contains(wanted.user_key, wanted.sequence);
+  return state_->core.Contains(wanted.user_key, wanted.sequence);
 }
 
 void AppendOnlyRep::Get(const ROCKSDB_NAMESPACE::LookupKey& key, void* callback_args,
                         bool (*callback)(void* args, const char* entry)) {
-  RepIterator iterator(log_, core_, order_, /*block=*/nullptr);
+  RepIterator iterator(*state_, order_, /*room=*/nullptr);
   const OfferScope scope({this, &iterator});
   MemTableRep::Get(key, callback_args, callback);
 }
@@ -102,13 +99,13 @@ AppendOnlyRep::Iterator* AppendOnlyRep::GetDynamicPrefixIterator(ROCKSDB_NAMESPA
 }
 
 AppendOnlyRep::Iterator* AppendOnlyRep::GetIterator(ROCKSDB_NAMESPACE::Arena*) {
-  IteratorRoom::Block* block = iterator_room_.Take();
-  return new (IteratorRoom::RoomIn(block)) RepIterator(log_, core_, order_, block);
+  void* room = state_->room.Take();
+  return new (room) RepIterator(*state_, order_, room);
 }
 
 uint64_t AppendOnlyRep::ApproximateNumEntries(const Slice& start_internal_key, const Slice& end_internal_key) {
-  OrderedCursor<EncodedFace> cursor(log_);
-  if (!core_.SetSources(&cursor)) return 0;
+  OrderedCursor<EncodedFace> cursor(state_->log);
+  if (!state_->core.SetSources(&cursor)) return 0;
   const auto count_before = [&cursor](const Slice& internal_key) {
     const InternalKey key({internal_key.data(), internal_key.size()});
     return cursor.CountBefore({.key = key.user_key, .sequence = key.sequence});
@@ -121,8 +118,8 @@ uint64_t AppendOnlyRep::ApproximateNumEntries(const Slice& start_internal_key, c
 void AppendOnlyRep::UniqueRandomSample(uint64_t, uint64_t target_sample_size,
                                        std::unordered_set<const char*>* entries) {
   thread_local std::minstd_rand random(std::random_device{}());
-  const auto entry_at = [this](uint64_t number) { return log_.At(log_.HandleAt(number))->bytes; };
-  const uint64_t count = log_.size();
+  const auto entry_at = [this](uint64_t number) { return state_->log.At(state_->log.HandleAt(number))->bytes; };
+  const uint64_t count = state_->log.size();
   for (uint64_t last = target_sample_size < count ? count - target_sample_size : 0; last < count; ++last) {
     const char* drawn = entry_at(std::uniform_int_distribution<uint64_t>(0, last)(random));
     if (!entries->insert(drawn).second) entries->insert(entry_at(last));
@@ -130,17 +127,18 @@ void AppendOnlyRep::UniqueRandomSample(uint64_t, uint64_t target_sample_size,
 }
 
 size_t AppendOnlyRep::ApproximateMemoryUsage() {
-  if (memory_.home() == RepMemory::Home::kEngineArena) return 0;
-  return log_.touched_bytes() + log_.handle_reserved_bytes() + core_.index().reserved_bytes();
+  if (state_->memory.home() == RepMemory::Home::kEngineArena) return 0;
+  return state_->log.touched_bytes() + state_->log.handle_reserved_bytes() + state_->core.index().reserved_bytes();
 }
 
 void AppendOnlyRep::AddTo(TableStats* stats) const {
   const std::lock_guard<WriterLock> lock(lock_);
-  SetKindBytes(stats, ChunkKind::k_key, log_.used_bytes(), log_.reserved_bytes(), log_.abandoned_bytes());
-  SetKindBytes(stats, ChunkKind::k_log, log_.handle_used_bytes(), log_.handle_reserved_bytes(), 0);
-  core_.AddTo(stats);
-  stats->entries = log_.size();
-  stats->buffers_examined += log_.buffers_examined();
+  SetKindBytes(stats, ChunkKind::k_key, state_->log.used_bytes(), state_->log.reserved_bytes(),
+               state_->log.abandoned_bytes());
+  SetKindBytes(stats, ChunkKind::k_log, state_->log.handle_used_bytes(), state_->log.handle_reserved_bytes(), 0);
+  state_->core.AddTo(stats);
+  stats->entries = state_->log.size();
+  stats->buffers_examined += state_->log.buffers_examined();
 }
 
 }  // namespace strongbin

@@ -8,44 +8,30 @@
 
 #include <rocksdb/memtablerep.h>
 
-#include "strongbin/memtable/rocksdb/encoded_entry.h"
-#include "strongbin/memtable/rocksdb/encoded_log.h"
+#include "strongbin/memtable/ref_ptr.h"
 #include "strongbin/memtable/rocksdb/rep_iterator.h"
 #include "strongbin/memtable/rocksdb/rep_memory.h"
-#include "strongbin/memtable/table_core.h"
+#include "strongbin/memtable/rocksdb/rep_state.h"
 #include "strongbin/memtable/writer_lock.h"
 #include "strongbin/stats/metrics.h"
 
 namespace strongbin {
 
-class AppendOnlyRep;
-
-// Who made a memtable and wants to know of its life. Outlives its memtables. Thread safety: any thread.
-class RepListener {
- public:
-  virtual ~RepListener() = default;
-  virtual void OnReadOnly(const AppendOnlyRep& rep) = 0;
-  // Its last moment: it still has all it had.
-  virtual void OnEnd(const AppendOnlyRep& rep) = 0;
-  // It has given back all chunks.
-  virtual void OnGone() = 0;
-};
-
 // A memtable for keys in bytewise order.
 //
-// Owns its chunks; only the destructor frees any that entries lie in. Thread safety: every method from any thread, in
-// any mix: plain and concurrent inserts are the same. Allocate and the inserts are short sections under one spin lock;
-// readers take no lock; the first ordered reader after writes sorts. Lifetime of entries and iterators: as RocksDB
-// asks. When memory is refused: pool, heap, RocksDB's arena, each counted; then std::bad_alloc from Allocate, as with
-// the skip list. Inserts never fail. Cost: O(1) for insert and lookup, O(log n) for a lookup while all keys have
-// ascended; ApproximateMemoryUsage O(1).
+// Owns its chunks, together with iterators that are still to be destroyed; none is freed before its own destructor.
+// Thread safety: every method from any thread, in any mix: plain and concurrent inserts are the same. Allocate and the
+// inserts are short sections under one spin lock; readers take no lock; the first ordered reader after writes sorts.
+// Lifetime of entries and iterators: as RocksDB asks. When memory is refused: pool, heap, RocksDB's arena, each
+// counted; then std::bad_alloc from Allocate, as with the skip list. Inserts never fail. Cost: O(1) for insert and
+// lookup, O(log n) for a lookup while all keys have ascended; ApproximateMemoryUsage O(1).
 class AppendOnlyRep final : public ROCKSDB_NAMESPACE::MemTableRep, private EngineArena {
  public:
   using KeyHandle = ROCKSDB_NAMESPACE::KeyHandle;
   using Slice = ROCKSDB_NAMESPACE::Slice;
 
-  // `pool`, `allocator`, `logger` and `order` must outlive it; `charge`, `logger` and `order` may be null. `order` is
-  // only asked in builds with assertions, whether iterators show entries as it wants them.
+  // Throws std::bad_alloc. `pool`, `allocator`, `logger` and `order` must outlive it; `charge`, `logger` and `order`
+  // may be null. `order` is only asked in builds with assertions, whether iterators show entries as it wants them.
   AppendOnlyRep(ROCKSDB_NAMESPACE::Allocator* allocator, ChunkPool* pool, RepMemory::Home home,
                 std::shared_ptr<BufferCharge> charge, std::shared_ptr<RepListener> listener,
                 ROCKSDB_NAMESPACE::Logger* logger, const KeyComparator* order);
@@ -89,29 +75,18 @@ class AppendOnlyRep final : public ROCKSDB_NAMESPACE::MemTableRep, private Engin
   size_t ApproximateMemoryUsage() override;
   // Gauges of now and counters since it was made. Takes the writers' lock.
   void AddTo(TableStats* stats) const;
-  const RepMemory& memory() const { return memory_; }
-  uint64_t unappended_count() const { return log_.unappended_count(); }
+  const RepMemory& memory() const { return state_->memory; }
+  uint64_t unappended_count() const { return state_->log.unappended_count(); }
   // RocksDB's, for the listener.
   ROCKSDB_NAMESPACE::Logger* logger() const { return logger_; }
 
  private:
   char* AllocateInEngine(size_t bytes) override;
 
-  // The first member, so that its destructor runs when all chunks have gone back.
-  struct Farewell {
-    const std::shared_ptr<RepListener> listener;
-    ~Farewell() { listener->OnGone(); }
-  };
-
-  const Farewell farewell_;
   ROCKSDB_NAMESPACE::Logger* const logger_;
   const KeyComparator* const order_;
   mutable WriterLock lock_{/*enabled=*/true};
-  RepMemory memory_;
-  // In this order: the core borrows the log.
-  EncodedLog log_;
-  TableCore<EncodedFace> core_;
-  IteratorRoom iterator_room_;
+  const RefPtr<RepState> state_;
 };
 
 }  // namespace strongbin

@@ -148,13 +148,15 @@ rdb::MemTableRep* RepHost::Make(const rdb::MemTableRep::KeyComparator& comparato
   if (OrderIsBytewise(comparator, logger)) {
     std::shared_ptr<BufferCharge> charge;
     const RepMemory::Home home = ChooseHome(&charge, logger);
-    auto* rep = new (std::nothrow)
-        AppendOnlyRep(allocator, &PreparePool(), home, std::move(charge), shared_from_this(), logger, &comparator);
-    if (rep != nullptr) {
+    try {
+      auto rep = std::make_unique<AppendOnlyRep>(allocator, &PreparePool(), home, std::move(charge), shared_from_this(),
+                                                 logger, &comparator);
       // Relaxed, as in OnGone: only a count.
       (own_pool_ ? alive_count_ : Registry::Get().process_pool_users).fetch_add(1, std::memory_order_relaxed);
-      Registry::Get().Add(rep, home);
-      return rep;
+      Registry::Get().Add(rep.get(), home);
+      return rep.release();
+    } catch (const std::bad_alloc&) {
+      rdb::Warn(logger, "[strongbin] no memory for a memtable; this one is RocksDB's skip list");
     }
   }
   Registry::Get().CountFallback();

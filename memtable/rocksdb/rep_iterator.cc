@@ -1,62 +1,18 @@
 #include "strongbin/memtable/rocksdb/rep_iterator.h"
 
 #include <cassert>
-#include <mutex>
 #include <new>
 
 namespace strongbin {
 
-struct IteratorRoom::Block {
-  Block* next;
-  IteratorRoom* home;
-  alignas(RepIterator) std::byte room[sizeof(RepIterator)];
-};
-
-IteratorRoom::~IteratorRoom() {
-  while (kept_ != nullptr) {
-    Block* block = kept_;
-    kept_ = block->next;
-    delete block;
-  }
-}
-
-IteratorRoom::Block* IteratorRoom::Take() {
-  {
-    const std::lock_guard<WriterLock> lock(lock_);
-    if (Block* block = kept_; block != nullptr) {
-      kept_ = block->next;
-      --kept_count_;
-      return block;
-    }
-  }
-  // Not initialised: most of it never will be.
-  auto* block = new Block;
-  block->home = this;
-  return block;
-}
-
-void* IteratorRoom::RoomIn(Block* block) { return block->room; }
-
-void IteratorRoom::GiveBack(Block* block) {
-  IteratorRoom* home = block->home;
-  {
-    const std::lock_guard<WriterLock> lock(home->lock_);
-    if (home->kept_count_ < kMaxKept) {
-      block->next = home->kept_;
-      home->kept_ = block;
-      ++home->kept_count_;
-      return;
-    }
-  }
-  delete block;
-}
+size_t IteratorBytes() { return sizeof(RepIterator); }
 
 // The cursor over all entries that there are now.
 OrderedCursor<EncodedFace>& RepIterator::Ordered() {
   current_ = nullptr;
   is_lookup_ = false;
-  if (!cursor_) cursor_.emplace(log_);
-  if (!core_.SetSources(&*cursor_)) throw std::bad_alloc();
+  if (!cursor_) cursor_.emplace(state_.log);
+  if (!state_.core.SetSources(&*cursor_)) throw std::bad_alloc();
   return *cursor_;
 }
 
@@ -123,8 +79,8 @@ void RepIterator::Prev() {
 }
 
 void RepIterator::ShowVersion(std::string_view user_key, Sequence snapshot) {
-  const std::optional<uint32_t> handle = core_.Find(user_key, snapshot);
-  current_ = handle ? log_.At(*handle) : nullptr;
+  const std::optional<uint32_t> handle = state_.core.Find(user_key, snapshot);
+  current_ = handle ? state_.log.At(*handle) : nullptr;
 }
 
 }  // namespace strongbin

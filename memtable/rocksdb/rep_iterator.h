@@ -1,4 +1,4 @@
-// Iterators of a RocksDB memtable, and where they live.
+// Iterators of a RocksDB memtable.
 #pragma once
 
 #include <cstddef>
@@ -9,73 +9,54 @@
 
 #include "strongbin/memtable/ordered_cursor.h"
 #include "strongbin/memtable/rocksdb/encoded_entry.h"
-#include "strongbin/memtable/table_core.h"
-#include "strongbin/memtable/writer_lock.h"
+#include "strongbin/memtable/rocksdb/rep_state.h"
 
 namespace strongbin {
 
-// Room for iterators, used again and again: an iterator is some kilobytes, and fresh ones would halve the rate of short
-// scans.
-//
-// Owns the blocks; keeps at most kMaxKept that are not in use. RocksDB asks for iterators in an arena of its own, whose
-// interface is private, and then runs only their destructors: so the room is ours, and comes back from the destructor.
-// Thread safety: any thread. When memory is refused: Take throws std::bad_alloc, as operator new does.
-class IteratorRoom {
- public:
-  IteratorRoom() = default;
-  ~IteratorRoom();  // requires that all blocks have come back
-  IteratorRoom(const IteratorRoom&) = delete;
-  IteratorRoom& operator=(const IteratorRoom&) = delete;
-
-  struct Block;
-  Block* Take();
-  static void* RoomIn(Block* block);
-  // Nothing of the block may be touched afterwards.
-  static void GiveBack(Block* block);
-
- private:
-  static constexpr size_t kMaxKept = 16;
-
-  WriterLock lock_{/*enabled=*/true};
-  Block* kept_ = nullptr;
-  size_t kept_count_ = 0;
-};
-
-// The first base of an iterator, so that it is destroyed last: gives the block back when nothing of the iterator is
-// left. Without a block, for an iterator that lives elsewhere, it does nothing.
+// The first base of an iterator, so that it is destroyed last: gives its room back when nothing of the iterator is
+// left, and then lets go of the memtable's state. Without room, for an iterator that lives elsewhere, it does nothing.
 class IteratorHome {
  public:
   IteratorHome(const IteratorHome&) = delete;
   IteratorHome& operator=(const IteratorHome&) = delete;
 
  protected:
-  explicit IteratorHome(IteratorRoom::Block* block) : block_(block) {}
+  IteratorHome(const RepState& state, void* room) : state_(state), room_(room) {
+    if (room_ != nullptr) state_.Ref();
+  }
   ~IteratorHome() {
-    if (block_ != nullptr) IteratorRoom::GiveBack(block_);
+    if (room_ == nullptr) return;
+    const RepState& state = state_;
+    state.room.GiveBack(room_);
+    state.Unref();
   }
 
+  const RepState& state_;
+
  private:
-  IteratorRoom::Block* const block_;
+  void* const room_;
 };
 
 // Shows the entries of one memtable in order, or, after a Seek with a memtable key, the versions of one user key from a
 // snapshot down.
 //
-// Borrows the memtable, which RocksDB keeps alive. One thread at a time, beside writers. Each Seek* sees all entries
-// whose insert returned before it. When memory for sorting is refused: std::bad_alloc, since RocksDB's interface knows
-// no status here and an iterator that ends early would lose writes at a flush. Cost: a lookup touches the index alone;
-// the first ordered seek after writes sorts them.
+// Shares the state of the memtable, which RocksDB may destroy before it, but not before it is last used. One thread at
+// a time, beside writers. Each Seek* sees all entries whose insert returned before it. When memory for sorting is
+// refused: std::bad_alloc, since RocksDB's interface knows no status here and an iterator that ends early would lose
+// writes at a flush. Cost: a lookup touches the index alone; the first ordered seek after writes sorts them.
 class RepIterator final : private IteratorHome, public ROCKSDB_NAMESPACE::MemTableRep::Iterator {
  public:
   using Slice = ROCKSDB_NAMESPACE::Slice;
 
   using KeyComparator = ROCKSDB_NAMESPACE::MemTableRep::KeyComparator;
 
-  // `order`, if not null, is asked in builds with assertions whether entries come as it wants them.
-  RepIterator(const EncodedLog& log, const TableCore<EncodedFace>& core, const KeyComparator* order,
-              IteratorRoom::Block* block)
-      : IteratorHome(block), log_(log), core_(core), order_(order) {}
+  // `order`, if not null, is asked in builds with assertions whether entries come as it wants them. `room`, from
+  // state.room, is where it lies; null if it lies elsewhere and does not outlive the memtable.
+  RepIterator(const RepState& state, const KeyComparator* order, void* room)
+      : IteratorHome(state, room), order_(order) {}
 
+  // The sanitizer's check of virtual calls would mark the object as dead, in room that has been given back by then.
+  [[gnu::no_sanitize("vptr")]] ~RepIterator() override {}
   // Where RocksDB deletes an iterator, the destructor has already given the room back.
   static void operator delete(void*) {}
   static void* operator new(size_t, void* room) { return room; }
@@ -95,8 +76,6 @@ class RepIterator final : private IteratorHome, public ROCKSDB_NAMESPACE::MemTab
   bool ComesBefore(const EncodedEntry& entry, const EncodedEntry* next) const;
   void ShowVersion(std::string_view user_key, Sequence snapshot);
 
-  const EncodedLog& log_;
-  const TableCore<EncodedFace>& core_;
   const KeyComparator* const order_;
   const EncodedEntry* current_ = nullptr;
   bool is_lookup_ = false;
