@@ -138,13 +138,13 @@ class CoreInterleavingTest : public testing::TestWithParam<std::tuple<Story, Int
   template <class Read>
   static void InterruptEverywhere(const Read& read) {
     const auto& [story, interrupt] = GetParam();
-    for (uint64_t looks = 0;; ++looks) {
+    for (uint64_t looks = 0;; looks += Scaled(1, 5)) {
       SCOPED_TRACE("interrupted at look " + std::to_string(looks));
       Table table(story);
       table.log().InterruptAfter(looks, [&table, what = interrupt] {
         if (what == Interrupt::kAddOne) table.AddNext();
         if (what == Interrupt::kAddSome) table.AddMany(11);
-        if (what == Interrupt::kAddMany) table.AddMany(300);
+        if (what == Interrupt::kAddMany) table.AddMany(Scaled(300, 200));  // the index grows
         if (what == Interrupt::kRecover) table.Recover();
       });
       read(&table);

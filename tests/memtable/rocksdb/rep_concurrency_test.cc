@@ -132,7 +132,7 @@ class RepConcurrencyTest : public testing::Test {
 // last group has published.
 TEST_F(RepConcurrencyTest, WriteGroupsOfBothKindsBesideReaders) {
   constexpr uint64_t kWriters = 4, kReaders = 2, kBatch = 5;
-  const uint64_t rounds = WideTests() ? 5'000 : Scaled(1'000, 200);
+  const uint64_t rounds = WideTests() ? 5'000 : Scaled(1'000, 600);
   std::atomic<Sequence> published{0};
   std::barrier<> group_is_formed(kWriters);
   const auto publish = [&]() noexcept { published.fetch_add(kWriters * kBatch, std::memory_order_release); };
@@ -168,7 +168,7 @@ TEST_F(RepConcurrencyTest, WriteGroupsOfBothKindsBesideReaders) {
 // No groups, any call by anybody: more than the engine asks for. An entry is known when its insert has returned.
 TEST_F(RepConcurrencyTest, WritersThatKnowNothingOfEachOtherBesideReaders) {
   constexpr uint64_t kWriters = 3, kReaders = 2;
-  const uint64_t each = WideTests() ? 30'000 : Scaled(6'000, 1'500);
+  const uint64_t each = WideTests() ? 60'000 : 8'000;
   std::atomic<uint64_t> inserted[kWriters] = {};
   OnThreads(kWriters + kReaders, [&](uint64_t thread) {
     Random random(thread);
@@ -199,7 +199,7 @@ TEST_F(RepConcurrencyTest, WritersThatKnowNothingOfEachOtherBesideReaders) {
 
 TEST_F(RepConcurrencyTest, OfEqualKeysAndSequencesExactlyOneIsTrue) {
   constexpr uint64_t kWriters = 8;
-  const uint64_t count = Scaled(4'000, 800);
+  const uint64_t count = 4'000;
   std::atomic<uint64_t> won{0};
   OnThreads(kWriters, [&](uint64_t thread) {
     Random random(thread);
@@ -218,7 +218,7 @@ TEST_F(RepConcurrencyTest, OfEqualKeysAndSequencesExactlyOneIsTrue) {
 
 // The writer has no memory for its index, now and then; readers have.
 TEST_F(RepConcurrencyTest, LookupsMissNothingWhileTheIndexLags) {
-  const uint64_t count = Scaled(12'000, 3'000);
+  const uint64_t count = WideTests() ? 100'000 : 12'000;
   std::vector<ROCKSDB_NAMESPACE::KeyHandle> handles;
   MallocChunkSource source;
   ChunkPool pool(UnpooledFrom(&source));

@@ -18,13 +18,13 @@
 namespace strongbin {
 namespace {
 
-// One more of 500 entries that take new chunks of all kinds: new keys, versions of some hot keys in any order, large
-// ones.
+// One more of kEntries entries that take new chunks of all kinds: new keys, versions of some hot keys in any order,
+// large ones.
 ModelKey KeyOf(uint64_t i) {
   return {i % 3 == 0 ? "hot " + std::to_string(i % 21) : NumberKey(Scramble(i), 20), 10'000 + (i ^ 5)};
 }
 std::string ValueOf(uint64_t i) { return std::string(i % 50 == 49 ? 3'000 : i % 40, 'v'); }
-constexpr uint64_t kEntries = 500;
+constexpr uint64_t kEntries = Scaled(500, 250);  // more than the first segment of an index takes
 
 class RepRefusalTest : public testing::TestWithParam<Filling> {
  protected:

@@ -38,7 +38,7 @@ class RepTransitionTest : public testing::Test {
 
 // What is reported is what is there, not a difference of two numbers of different moments.
 TEST_F(RepTransitionTest, UsageOnlyGrowsFromTheFirstEntryOn) {
-  const uint64_t rounds = Scaled(300, 100);
+  const uint64_t rounds = Scaled(300, 200);
   for (uint64_t round = 0; round < rounds; ++round) {
     FakeMemTable table(&pool_);
     std::atomic<bool> done{false};
@@ -61,7 +61,7 @@ TEST_F(RepTransitionTest, UsageOnlyGrowsFromTheFirstEntryOn) {
 }
 
 TEST_F(RepTransitionTest, ReadersAcrossTheEndOfTheAscendingStretch) {
-  const uint64_t rounds = Scaled(200, 60);
+  const uint64_t rounds = Scaled(200, 160);
   for (uint64_t round = 0; round < rounds; ++round) {
     FakeMemTable table(&pool_);
     const uint64_t ascending = 1 + round % 80;  // up to 64 are put into the index when the stretch ends
@@ -89,7 +89,7 @@ TEST_F(RepTransitionTest, ReadersAcrossTheEndOfTheAscendingStretch) {
 // Many ordered readers at once of a memtable that has never been sorted, while it is marked read-only, as at a flush
 // beside scans; iterators end on threads other than those that opened them.
 TEST_F(RepTransitionTest, ReadersOfAllKindsBesideMarkReadOnly) {
-  const uint64_t rounds = Scaled(20, 6);
+  const uint64_t rounds = 20;
   for (uint64_t round = 0; round < rounds; ++round) {
     FakeMemTable table(&pool_);
     constexpr uint64_t kEntries = 2'000;
@@ -126,7 +126,7 @@ TEST_F(RepTransitionTest, ReadersOfAllKindsBesideMarkReadOnly) {
 
 // One pool below several memtables that come and go on different threads.
 TEST_F(RepTransitionTest, MemtablesOfOnePoolComeAndGo) {
-  const uint64_t rounds = Scaled(60, 20);
+  const uint64_t rounds = 60;
   OnThreads(3, [&](uint64_t thread) {
     for (uint64_t round = 0; round < rounds; ++round) {
       FakeMemTable table(&pool_, round % 5 == 4 ? RepMemory::Home::kEngineArena : RepMemory::Home::kPool);
