@@ -11,7 +11,7 @@ namespace {
 
 // Some of them longer than a length of one byte can tell.
 std::string KeyOf(uint64_t i) {
-  return NumberKey(Scramble(i) % 10'000'000, 12) + std::string(i % 7 == 0 ? 20 * (i % 9) : 0, 'l');
+  return NumberKey(Scramble(i) % 10'000'000, 12) + std::string(i % 7 == 0 ? 40 * (i % 9) : 0, 'l');
 }
 
 void PutSome(rdb::DB* db, uint64_t first, uint64_t count) {
