@@ -9,8 +9,10 @@
 namespace strongbin {
 namespace {
 
-// Two of three keys are used; the others lie between them.
-std::string KeyOf(uint64_t i) { return NumberKey(Scramble(i) % 10'000'000 * 3, 12); }
+// Some of them longer than a length of one byte can tell.
+std::string KeyOf(uint64_t i) {
+  return NumberKey(Scramble(i) % 10'000'000, 12) + std::string(i % 7 == 0 ? 40 * (i % 9) : 0, 'l');
+}
 
 void PutSome(rdb::DB* db, uint64_t first, uint64_t count) {
   for (uint64_t i = first; i < first + count; ++i) ASSERT_TRUE(Ok(db->Put({}, KeyOf(i), std::to_string(i))));
