@@ -8,11 +8,16 @@ namespace strongbin {
 
 struct IteratorRoom::Block {
   Block* next;
-  IteratorRoom* home;
+  Block* previous;     // in use only
+  IteratorRoom* home;  // null: gone
   alignas(RepIterator) std::byte room[sizeof(RepIterator)];
 };
 
 IteratorRoom::~IteratorRoom() {
+  for (Block* block = in_use_; block != nullptr; block = block->next) {
+    std::launder(reinterpret_cast<RepIterator*>(block->room))->LetGo();
+    block->home = nullptr;
+  }
   while (kept_ != nullptr) {
     Block* block = kept_;
     kept_ = block->next;
@@ -21,26 +26,31 @@ IteratorRoom::~IteratorRoom() {
 }
 
 IteratorRoom::Block* IteratorRoom::Take() {
-  {
-    const std::lock_guard<WriterLock> lock(lock_);
-    if (Block* block = kept_; block != nullptr) {
-      kept_ = block->next;
-      --kept_count_;
-      return block;
-    }
+  std::unique_lock<WriterLock> lock(lock_);
+  Block* block = kept_;
+  if (block != nullptr) {
+    kept_ = block->next;
+    --kept_count_;
+  } else {
+    lock.unlock();
+    block = new Block;  // not initialised: most of it never will be
+    block->home = this;
+    lock.lock();
   }
-  // Not initialised: most of it never will be.
-  auto* block = new Block;
-  block->home = this;
+  block->previous = nullptr;
+  block->next = in_use_;
+  if (in_use_ != nullptr) in_use_->previous = block;
+  in_use_ = block;
   return block;
 }
 
 void* IteratorRoom::RoomIn(Block* block) { return block->room; }
 
 void IteratorRoom::GiveBack(Block* block) {
-  IteratorRoom* home = block->home;
-  {
+  if (IteratorRoom* home = block->home; home != nullptr) {
     const std::lock_guard<WriterLock> lock(home->lock_);
+    (block->previous != nullptr ? block->previous->next : home->in_use_) = block->next;
+    if (block->next != nullptr) block->next->previous = block->previous;
     if (home->kept_count_ < kMaxKept) {
       block->next = home->kept_;
       home->kept_ = block;

@@ -19,11 +19,13 @@ namespace strongbin {
 //
 // Owns the blocks; keeps at most kMaxKept that are not in use. RocksDB asks for iterators in an arena of its own, whose
 // interface is private, and then runs only their destructors: so the room is ours, and comes back from the destructor.
+// That may be after the memtable's: an iterator that pins what it reads lets go of memtables and of their iterators in
+// the order of their addresses. What is still in use then is freed by the last of its iterators.
 // Thread safety: any thread. When memory is refused: Take throws std::bad_alloc, as operator new does.
 class IteratorRoom {
  public:
   IteratorRoom() = default;
-  ~IteratorRoom();  // requires that all blocks have come back
+  ~IteratorRoom();  // iterators in use let go of the memtable; only their destructors may follow
   IteratorRoom(const IteratorRoom&) = delete;
   IteratorRoom& operator=(const IteratorRoom&) = delete;
 
@@ -37,6 +39,7 @@ class IteratorRoom {
   static constexpr size_t kMaxKept = 16;
 
   WriterLock lock_{/*enabled=*/true};
+  Block* in_use_ = nullptr;
   Block* kept_ = nullptr;
   size_t kept_count_ = 0;
 };
@@ -76,6 +79,8 @@ class RepIterator final : private IteratorHome, public ROCKSDB_NAMESPACE::MemTab
               IteratorRoom::Block* block)
       : IteratorHome(block), log_(log), core_(core), order_(order) {}
 
+  // The check of virtual calls would mark the object as dead in room that is given back by then.
+  [[gnu::no_sanitize("vptr")]] ~RepIterator() override {}
   // Where RocksDB deletes an iterator, the destructor has already given the room back.
   static void operator delete(void*) {}
   static void* operator new(size_t, void* room) { return room; }
@@ -88,6 +93,12 @@ class RepIterator final : private IteratorHome, public ROCKSDB_NAMESPACE::MemTab
   void SeekForPrev(const Slice& internal_key, const char* memtable_key) override;
   void SeekToFirst() override;
   void SeekToLast() override;
+
+  // Holds nothing of the memtable any more.
+  void LetGo() {
+    current_ = nullptr;
+    cursor_.reset();
+  }
 
  private:
   OrderedCursor<EncodedFace>& Ordered();

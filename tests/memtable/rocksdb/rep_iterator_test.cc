@@ -56,6 +56,20 @@ TEST_P(RepIteratorTest, EverySeekSeesTheNewestEntries) {
   }
 }
 
+// RocksDB's tailing iterators let go of a memtable and of its iterators in the order of their addresses.
+TEST_P(RepIteratorTest, IteratorsCanBeDestroyedAfterTheirMemtable) {
+  std::vector<RepIteratorPtr> iterators;
+  for (int i = 0; i < 40; ++i) {
+    iterators.push_back(OpenIterator(rep()));
+    if (i % 3 == 1) iterators.back()->SeekToFirst();
+    if (i % 3 == 2) iterators.back()->SeekToLast();
+  }
+  for (size_t i = 0; i < iterators.size(); i += 2) iterators[i].reset();
+  table_.rep.reset();
+  EXPECT_EQ(LentBytes(pool_), 0u);
+  iterators.clear();
+}
+
 // RocksDB goes back by Seek and Prev, from entries and from places between them, and from behind all by SeekToLast.
 TEST_P(RepIteratorTest, PrevAfterSeekShowsTheEntryBefore) {
   const RepIteratorPtr iterator = OpenIterator(rep());
