@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
 
 #include <rocksdb/slice_transform.h>
@@ -64,9 +65,14 @@ constexpr std::array kFields = {Number{"seed", &RoundConfig::seed},
 
 constexpr std::array kColdStarts = {"auto", "huge_pages", "populate", "none"};
 
-// An update in place comes to the same as a put: so the result does not depend on where the old value was found.
+// What a length takes as a varint.
+uint64_t LengthBytes(uint64_t length) { return (std::bit_width(length | 1) + 6) / 7; }
+
+// An update in place comes to the same as a put: so the result does not depend on where the old value was found. Where
+// the length itself gets shorter, RocksDB 7.8.3 would move the value with memcpy, onto itself.
 rdb::UpdateStatus ReplaceValue(char* existing, uint32_t* existing_bytes, rdb::Slice value, std::string* merged) {
-  if (existing == nullptr || value.size() > *existing_bytes) {
+  if (existing == nullptr || value.size() > *existing_bytes ||
+      LengthBytes(value.size()) != LengthBytes(*existing_bytes)) {
     *merged = value.ToString();
     return rdb::UpdateStatus::UPDATED;
   }
