@@ -57,7 +57,7 @@ class RepIterator final : private IteratorHome, public ROCKSDB_NAMESPACE::MemTab
 
   // The sanitizer's check of virtual calls would mark the object as dead, in room that has been given back by then. A
   // defaulted destructor would not take the attribute.
-  [[gnu::no_sanitize("vptr")]] ~RepIterator() override {}  // NOLINT(modernize-use-equals-default)
+  __attribute__((no_sanitize("vptr"))) ~RepIterator() override {}  // NOLINT(modernize-use-equals-default)
   // Where RocksDB deletes an iterator, the destructor has already given the room back.
   static void operator delete(void*) {}
   static void* operator new(size_t, void* room) { return room; }
