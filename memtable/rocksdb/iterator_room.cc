@@ -22,7 +22,8 @@ void* IteratorRoom::Take() {
       return block + 1;
     }
   }
-  return new (::operator new(sizeof(Block) + object_bytes_)) Block + 1;
+  Block* block = new (::operator new(sizeof(Block) + object_bytes_)) Block;
+  return block + 1;
 }
 
 void IteratorRoom::GiveBack(void* object) {
