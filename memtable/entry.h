@@ -94,9 +94,6 @@ struct EntryFace {
   using Slot = Entry;
   using Log = AppendLog<Entry>;
 
-  // An entry that finds no room in the index is refused, so none ever waits longer than it has to.
-  static constexpr bool kMayLag = false;
-
   static constexpr uint64_t kDeadBit = 0x80;
   static uint64_t MakeTag(Sequence sequence, EntryKind kind) { return (sequence << 8) | static_cast<uint64_t>(kind); }
 

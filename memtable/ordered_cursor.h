@@ -1,4 +1,4 @@
-// Walks all entries of a table in order: the ascending base and the sorted runs, merged on the fly.
+// Walks all entries of a table in order: the ascending base, the sorted runs and the delta, merged on the fly.
 #pragma once
 
 #include <algorithm>
@@ -8,32 +8,39 @@
 
 #include "strongbin/memtable/key_order.h"
 #include "strongbin/memtable/loser_tree.h"
+#include "strongbin/memtable/ordered_delta.h"
 #include "strongbin/memtable/ref_ptr.h"
+#include "strongbin/memtable/run_set.h"
 #include "strongbin/memtable/sorted_run.h"
 
 namespace strongbin {
 
 // Every version of every key, dead entries excepted, both directions.
 //
-// Shares the run set; borrows the log, which must outlive it. One thread at a time.
+// Shares the set; borrows the log, which must outlive it. One thread at a time.
 // Invariant: forwards, each source stands at its first entry not before the current one, backwards at its last not
 // behind it; so a change of direction moves each source by one and searches none. Cost: a seek is a binary search in
-// each source; a step compares log2(sources) heads.
+// each source; a step compares log2(sources) heads. (Backwards, a step in the delta is a search in it.)
 template <class Face>
 class OrderedCursor {
  public:
   using Slot = typename Face::Slot;
+  using Set = RunSet<Face>;
 
   explicit OrderedCursor(const typename Face::Log& log) : order_(log) {}
 
-  // Looks at the base [0, base_count) and at `runs` from now on. Not positioned.
-  void SetSources(uint64_t base_count, RefPtr<const RunSet> runs) {
-    runs_ = std::move(runs);
+  // Looks at the base [0, base_count) and at what `set`, which may be null, has of the log below `end`. Not positioned.
+  void SetSources(uint64_t base_count, uint64_t end, RefPtr<const Set> set) {
+    end_ = end;
+    if (set.get() == set_.get() && base_count == base_count_) return;
+    set_ = std::move(set);
+    base_count_ = base_count;
     count_ = 0;
-    if (base_count > 0) AddSource(nullptr, base_count);
-    for (size_t i = 0; runs_ && i < runs_->count; ++i) {
-      AddSource(runs_->runs[i].get(), runs_->runs[i]->size());
+    if (base_count > 0) AddSource({.size = base_count});
+    for (size_t i = 0; set_ && i < set_->count; ++i) {
+      AddSource({.run = set_->runs[i].get(), .size = set_->runs[i]->size()});
     }
+    if (set_ && set_->delta) AddSource({.delta = set_->delta.get()});
   }
 
   bool Valid() const { return count_ > 0 && !Head().ended(); }
@@ -41,11 +48,11 @@ class OrderedCursor {
   uint32_t handle() const { return HandleAt(Head(), Head().index); }
 
   void SeekToFirst() {
-    for (uint32_t i = 0; i < count_; ++i) sources_[i].index = 0;
+    for (uint32_t i = 0; i < count_; ++i) GoTo(sources_[i], /*forward=*/true);
     Start(/*forward=*/true);
   }
   void SeekToLast() {
-    for (uint32_t i = 0; i < count_; ++i) sources_[i].index = sources_[i].size - 1;
+    for (uint32_t i = 0; i < count_; ++i) GoTo(sources_[i], /*forward=*/false);
     Start(/*forward=*/false);
   }
   // The first entry at or behind `target`.
@@ -55,15 +62,20 @@ class OrderedCursor {
   }
   // The last entry before `target`.
   void SeekBefore(const SeekTarget& target) {
-    // An index of 0 wraps and so counts as ended.
-    for (uint32_t i = 0; i < count_; ++i) sources_[i].index = LowerBound(sources_[i], target) - 1;
+    for (uint32_t i = 0; i < count_; ++i) {
+      sources_[i].index = LowerBound(sources_[i], target);
+      Move(sources_[i], /*forward=*/false);
+    }
     Start(/*forward=*/false);
   }
 
   // How many entries come before `target`. Does not move.
   uint64_t CountBefore(const SeekTarget& target) const {
     uint64_t count = 0;
-    for (uint32_t i = 0; i < count_; ++i) count += LowerBound(sources_[i], target);
+    for (uint32_t i = 0; i < count_; ++i) {
+      const uint64_t bound = LowerBound(sources_[i], target);
+      count += sources_[i].delta == nullptr ? bound : CountBefore(*sources_[i].delta, static_cast<Place>(bound));
+    }
     return count;
   }
 
@@ -77,10 +89,15 @@ class OrderedCursor {
   static constexpr uint64_t kLargeBlock = 64;
   static constexpr uint64_t kSmallBlock = 16;
 
+  using Delta = OrderedDelta<Face>;
+  using Place = typename Delta::Place;
+
   struct Source {
-    const SortedRun* run = nullptr;  // null: the base, where the index is the position
+    // One of them, or none: the base, where the index is the position.
+    const SortedRun* run = nullptr;
+    const Delta* delta = nullptr;
     uint64_t size = 0;
-    uint64_t index = 0;
+    uint64_t index = 0;          // in the delta: the place
     RunRecord record = {};       // the head's, if not ended; kept only while there is another source to compare with
     const Slot* slot = nullptr;  // the head's, if not ended
     // The slots of a block of entries, in the direction of the walk, and the index of the first.
@@ -89,25 +106,54 @@ class OrderedCursor {
     const Slot** block = nullptr;
     uint64_t block_room = 0;
 
-    bool ended() const { return index >= size; }
-    size_t skip_bytes() const { return run == nullptr ? 0 : run->skip_bytes(); }
+    bool ended() const { return delta == nullptr ? index >= size : index == Delta::kNone; }
+    size_t skip_bytes() const {
+      return run != nullptr ? run->skip_bytes() : delta != nullptr ? delta->skip_bytes() : 0;
+    }
   };
 
-  void AddSource(const SortedRun* run, uint64_t size) {
+  void AddSource(Source source) {
     const uint32_t i = count_++;
     const bool is_large = i < kLargeBlocks;
     const uint64_t first = is_large ? i * kLargeBlock : kLargeBlocks * kLargeBlock + (i - kLargeBlocks) * kSmallBlock;
-    sources_[i] = Source{
-        .run = run, .size = size, .block = blocks_.data() + first, .block_room = is_large ? kLargeBlock : kSmallBlock};
+    source.block = blocks_.data() + first;
+    source.block_room = is_large ? kLargeBlock : kSmallBlock;
+    sources_[i] = source;
   }
   const Source& Head() const { return sources_[tree_.winner()]; }
 
   uint32_t HandleAt(const Source& source, uint64_t index) const {
-    return source.run == nullptr ? order_.log().HandleAt(index) : source.run->At(index).handle();
+    if (source.run != nullptr) return source.run->At(index).handle();
+    if (source.delta != nullptr) return source.delta->HandleAt(static_cast<Place>(index));
+    return order_.log().HandleAt(index);
+  }
+
+  // To the first or the last entry.
+  void GoTo(Source& source, bool forward) const {
+    if (source.delta != nullptr) {
+      source.index = Delta::kNone;
+      Move(source, forward);
+    } else {
+      source.index = forward ? 0 : source.size - 1;
+    }
+  }
+  // By one. What has ended on one side comes back from there: an index wraps, the delta is a ring.
+  void Move(Source& source, bool forward) const {
+    if (source.delta != nullptr) {
+      const auto place = static_cast<Place>(source.index);
+      source.index = forward ? source.delta->Next(place, end_) : source.delta->Previous(place, end_);
+    } else {
+      source.index += forward ? uint64_t{1} : ~uint64_t{0};
+    }
   }
 
   void Load(Source& source) const {
     if (source.ended()) return;
+    if (source.delta != nullptr) {
+      source.record = source.delta->RecordAt(static_cast<Place>(source.index));
+      source.slot = &order_.At(source.record.handle());
+      return;
+    }
     if (source.run == nullptr) {
       // The base lies in the order in which it is walked, which the processor sees by itself.
       const uint32_t handle = order_.log().HandleAt(source.index);
@@ -161,17 +207,13 @@ class OrderedCursor {
 
   void Step(bool forward) {
     if (forward != forward_) {
-      // The current source stays; the others go to the other side of the current entry.
-      const uint32_t current = tree_.winner();
-      for (uint32_t i = 0; i < count_; ++i) {
-        if (i != current) sources_[i].index += forward ? uint64_t{1} : ~uint64_t{0};
-      }
-      sources_[current].index += forward ? uint64_t{1} : ~uint64_t{0};
+      // The others go to the other side of the current entry, and its own source on.
+      for (uint32_t i = 0; i < count_; ++i) Move(sources_[i], forward);
       Start(forward);
       return;
     }
     Source& head = sources_[tree_.winner()];
-    head.index += forward ? uint64_t{1} : ~uint64_t{0};
+    Move(head, forward);
     Load(head);
     tree_.Replay([this](uint32_t a, uint32_t b) { return ComesFirst(a, b); });
   }
@@ -179,23 +221,38 @@ class OrderedCursor {
   // The index of the first entry of the source at or behind `target`.
   uint64_t LowerBound(const Source& source, const SeekTarget& target) const {
     const size_t skip = source.skip_bytes();
-    if (skip > 0 && source.size > 0) {
-      // All keys of the run begin with the same bytes; a target that does not lies outside the run.
-      const std::string_view common = Face::Key(order_.At(HandleAt(source, 0))).substr(0, skip);
+    if (skip > 0) {
+      // All keys of the source begin with the same bytes; a target that does not lies outside it.
+      const uint64_t first = source.delta != nullptr ? source.delta->Next(Delta::kNone) : 0;
+      const std::string_view common = Face::Key(order_.At(HandleAt(source, first))).substr(0, skip);
       const int side = CompareKeys(common, target.key.substr(0, std::min(skip, target.key.size())));
-      if (side != 0) return side < 0 ? source.size : 0;
+      if (side < 0) return source.delta != nullptr ? Delta::kNone : source.size;
+      if (side > 0) return source.delta != nullptr ? source.delta->Next(Delta::kNone, end_) : 0;
     }
+    if (source.delta != nullptr) return source.delta->LowerBound(target, end_);
     if (source.run == nullptr) return order_.LowerBoundInLog(source.size, target);
     return order_.LowerBound(source.size, skip, target,
                              [&](uint64_t index, const RunRecord&) { return source.run->At(index); });
   }
 
+  // How many entries of the delta come before a place of it, or are there if it has ended.
+  uint64_t CountBefore(const Delta& delta, Place end) const {
+    uint64_t count = 0;
+    for (Place place = delta.Next(Delta::kNone, end_); place != end; place = delta.Next(place, end_)) ++count;
+    return count;
+  }
+
+  // Base, runs, delta.
+  static constexpr size_t kMaxSources = Set::kMaxRuns + 2;
+
   const KeyOrder<Face> order_;
-  RefPtr<const RunSet> runs_;
-  std::array<Source, RunSet::kMaxRuns + 1> sources_;
-  std::array<const Slot*, kLargeBlocks * kLargeBlock + (RunSet::kMaxRuns + 1 - kLargeBlocks) * kSmallBlock> blocks_;
+  uint64_t base_count_ = 0;
+  uint64_t end_ = 0;
+  RefPtr<const Set> set_;
+  std::array<Source, kMaxSources> sources_;
+  std::array<const Slot*, kLargeBlocks * kLargeBlock + (kMaxSources - kLargeBlocks) * kSmallBlock> blocks_;
   uint32_t count_ = 0;
-  LoserTree<RunSet::kMaxRuns + 1> tree_;
+  LoserTree<kMaxSources> tree_;
   bool forward_ = true;
 };
 

@@ -6,15 +6,23 @@
 
 namespace strongbin {
 
+RunMemory::~RunMemory() {
+  space_->reserved_bytes.fetch_sub(chunks_.reserved_bytes(), std::memory_order_relaxed);
+  if (space_->cold.load(std::memory_order_relaxed)) chunks_.Drop();
+}
+
+char* RunMemory::Add(size_t min_bytes) {
+  const size_t before = chunks_.reserved_bytes();
+  char* chunk = chunks_.Add(min_bytes);
+  space_->reserved_bytes.fetch_add(chunks_.reserved_bytes() - before, std::memory_order_relaxed);
+  return chunk;
+}
+
 RefPtr<SortedRun> SortedRun::Make(RunSpace* space, size_t skip_bytes, uint64_t expected_size) {
   return RefPtr<SortedRun>::Adopt(new (std::nothrow) SortedRun(space, skip_bytes, expected_size));
 }
 
-SortedRun::~SortedRun() {
-  space_->reserved_bytes.fetch_sub(memory_.reserved_bytes(), std::memory_order_relaxed);
-  if (space_->cold.load(std::memory_order_relaxed)) memory_.Drop();
-  std::free(static_cast<void*>(chunks_));
-}
+SortedRun::~SortedRun() { std::free(static_cast<void*>(chunks_)); }
 
 bool SortedRun::AppendAll(const RunRecord* records, uint64_t count) {
   if (chunk_count_ == 1 && records == chunks_[0]) {
@@ -42,9 +50,7 @@ bool SortedRun::AddChunk() {
   char* chunk = memory_.Add(bytes);
   if (chunk == nullptr) return false;
   chunks_[chunk_count_++] = reinterpret_cast<RunRecord*>(chunk);
-  const size_t added = memory_.reserved_bytes() - before;
-  space_->reserved_bytes.fetch_add(added, std::memory_order_relaxed);
-  room_ = (chunk_count_ - 1) * kChunkRecords + added / sizeof(RunRecord);
+  room_ = (chunk_count_ - 1) * kChunkRecords + (memory_.reserved_bytes() - before) / sizeof(RunRecord);
   return true;
 }
 

@@ -1,7 +1,6 @@
 // Sorted runs: the order of a stretch of the log, as 16-byte records in pool chunks.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,19 +26,36 @@ struct RunRecord {
 };
 static_assert(sizeof(RunRecord) == 16);
 
-// What all runs of one table share: where their memory comes from and how much it is.
+// What all runs and deltas of one table share: where their memory comes from and how much it is.
 struct RunSpace {
   ChunkSupply* supply;
   std::atomic<bool> cold{false};            // relaxed: set by the owner before it lets go of the last run
   std::atomic<uint64_t> reserved_bytes{0};  // relaxed: a number to look at
 };
 
+// The chunks of one run or delta, counted in its space.
+//
+// Owns them: they go to the pool, or to the operating system when the table was dropped cold. Thread safety: one thread
+// at a time. When memory is refused: Add answers null.
+class RunMemory {
+ public:
+  explicit RunMemory(RunSpace* space) : space_(space), chunks_(space->supply, ChunkKind::k_run) {}
+  ~RunMemory();
+
+  [[nodiscard]] char* Add(size_t min_bytes);
+  size_t reserved_bytes() const { return chunks_.reserved_bytes(); }
+
+ private:
+  RunSpace* const space_;
+  ChunkOwner chunks_;
+};
+
 // An immutable sequence of records in order.
 //
-// Owns its chunks, which go to the pool with the last reference, or to the operating system when the table was dropped
-// cold. Thread safety: written by its maker alone (Append, FirstChunk, AppendAll), then shared and read-only. Lifetime:
-// records stay in place as long as the run. When memory is refused: Make and FirstChunk answer null, Append and
-// AppendAll false, and the run is of no further use. Cost: constant for each record; 16 bytes of memory.
+// Owns its chunks, which go back with the last reference. Thread safety: written by its maker alone (Append,
+// FirstChunk, AppendAll), then shared and read-only. Lifetime: records stay in place as long as the run. When memory is
+// refused: Make and FirstChunk answer null, Append and AppendAll false, and the run is of no further use. Cost:
+// constant for each record; 16 bytes of memory.
 class SortedRun : public RefCounted<SortedRun> {
  public:
   static constexpr size_t kChunkRecords = kMaxChunkBytes / sizeof(RunRecord);
@@ -66,36 +82,18 @@ class SortedRun : public RefCounted<SortedRun> {
  private:
   friend class RefCounted<SortedRun>;
   SortedRun(RunSpace* space, size_t skip_bytes, uint64_t expected_size)
-      : space_(space),
-        skip_bytes_(skip_bytes),
-        expected_size_(expected_size),
-        memory_(space->supply, ChunkKind::k_run) {}
+      : skip_bytes_(skip_bytes), expected_size_(expected_size), memory_(space) {}
   ~SortedRun();
 
   bool AddChunk();
 
-  RunSpace* const space_;
   const size_t skip_bytes_;
   const uint64_t expected_size_;
   uint64_t size_ = 0;
   uint64_t room_ = 0;
   RunRecord** chunks_ = nullptr;  // one pointer for each 1 MiB
   size_t chunk_count_ = 0;
-  ChunkOwner memory_;
-};
-
-// The runs that together cover a stretch of the log, oldest and largest first. Immutable once published; shared by
-// iterators.
-struct RunSet : RefCounted<RunSet> {
-  // Each run is at least twice as large as the one behind it, so a full log of 2^31 entries has at most this many, plus
-  // one.
-  static constexpr size_t kMaxRuns = 33;
-
-  std::array<RefPtr<const SortedRun>, kMaxRuns> runs;
-  size_t count = 0;
-  uint64_t covered = 0;  // positions below it are in the ascending base or in a run
-
-  ~RunSet() = default;
+  RunMemory memory_;
 };
 
 }  // namespace strongbin

@@ -97,13 +97,12 @@ Status TableState::Append(std::span<const Write> writes, bool trusted_sorted) {
 
 Status TableState::AppendOne(const Write& write) {
   // Before anything is built, so that a refusal costs nothing.
-  if (!core_.CanTakeOne()) return Status::Code::kOutOfMemory;
+  if (!core_.MakeRoomForOne()) return Status::Code::kOutOfMemory;
   const uint64_t position = log_.writer_size();
   LogWalk<Entry> walk = tail_;
   Entry* entry = walk.Next(log_);
   if (!BuildEntry(write, entry, position)) return Status::Code::kOutOfMemory;
-  const Outcome outcome = core_.AddOne(*entry);
-  if (!Core::IsDone(outcome)) return FailureOf(outcome);
+  if (!core_.AddOne(*entry)) return Status::Code::kDuplicate;
   Publish(1, walk);
   return Status::Code::kOk;
 }

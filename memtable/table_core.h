@@ -35,9 +35,9 @@ inline void SetKindBytes(TableStats* stats, ChunkKind kind, size_t used, size_t 
 //
 // Borrows the log, which holds the entries; owns index and runs, whose chunks come from the supply.
 // Thread safety: one writer at a time; reads beside it. Lifetime: handles are valid as long as the log.
-// When memory is refused: an entry is not taken (kOutOfMemory), or, where the face says that it may lag, it waits
-// outside the index until memory comes back, found by a scan of those that wait. Cost: O(1) an entry, O(log n) while
-// ascending for a find.
+// When memory is refused: a single entry waits outside the index until memory comes back, found by a scan of those that
+// wait; a face that had rather refuse it asks MakeRoomForOne() first. Cost: O(1) an entry, O(log n) while ascending for
+// a find.
 //
 // How a writer adds: the entry is whole in its slot, at the end of the log and not published. Add* makes it findable;
 // then the writer publishes the slot.
@@ -49,7 +49,7 @@ class TableCore {
   using Outcome = typename LookupIndex<Face>::Outcome;
 
   // Single appends are indexed some appends later, so that the cache lines of the index have arrived by then; until
-  // then readers look at them one by one.
+  // then readers compare the hashes of those that wait.
   static constexpr uint64_t kMaxPending = 8;
 
   // `expected_keys`: how many distinct keys the index may prepare for.
@@ -61,14 +61,14 @@ class TableCore {
   // ---- Writer ----
 
   // Makes room among those that wait for the index. False when memory is refused.
-  bool CanTakeOne() {
+  bool MakeRoomForOne() {
     while (pending_count_ >= kMaxPending) {
       if (!IndexOldest()) return false;
     }
     return true;
   }
-  // Adds the entry behind the end of the log.
-  Outcome AddOne(const Slot& entry);
+  // Adds the entry behind the end of the log. False if there is one with its key and sequence.
+  [[nodiscard]] bool AddOne(const Slot& entry);
   // Indexes what was let wait for it; otherwise the next appends do. False when memory is refused, which harms nothing.
   bool IndexPending() {
     while (pending_count_ > 0) {
@@ -178,22 +178,22 @@ class TableCore {
 };
 
 template <class Face>
-inline typename TableCore<Face>::Outcome TableCore<Face>::AddOne(const Slot& entry) {
+inline bool TableCore<Face>::AddOne(const Slot& entry) {
   const Sequence sequence = Face::SequenceOf(entry);
   const bool is_new = sequences_.NoteNew(sequence);
   if (ascending_) {
     const int step = StepFrom(last_in_base_, entry);
     if (step < 0) {
       PutIntoBase(&entry, 1, sequence);
-      return Outcome::kNewKey;
+      return true;
     }
-    if (step == 0) return Outcome::kDuplicate;
+    if (step == 0) return false;
     SealBase();
   }
-  if (!is_new && Contains(Face::Key(entry), sequence)) return Outcome::kDuplicate;
-  if (!CanTakeOne() && !Face::kMayLag) return Outcome::kOutOfMemory;
+  if (!is_new && Contains(Face::Key(entry), sequence)) return false;
+  MakeRoomForOne();
   Defer(HashOf(entry));
-  return Outcome::kNewKey;
+  return true;
 }
 
 template <class Face>
@@ -316,12 +316,12 @@ bool TableCore<Face>::SetSources(OrderedCursor<Face>* cursor) const {
   // The size first: what is below it is then in the base or can be sorted.
   const uint64_t end = log_.size();
   const uint64_t base_count = std::min(this->base_count(), end);
-  RefPtr<const RunSet> runs;
+  RefPtr<const RunSet<Face>> runs;
   if (base_count < end) {
     runs = runs_.Cover(base_count, end);
     if (!runs) return false;
   }
-  cursor->SetSources(base_count, std::move(runs));
+  cursor->SetSources(base_count, end, std::move(runs));
   return true;
 }
 

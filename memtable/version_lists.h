@@ -3,12 +3,12 @@
 
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <new>
 #include <optional>
 
 #include "strongbin/memtable/append_log.h"
+#include "strongbin/memtable/skip_levels.h"
 #include "strongbin/memtable/types.h"
 
 namespace strongbin {
@@ -78,14 +78,6 @@ class VersionLists {
   static constexpr uint32_t kHighLevels = 12;
   static constexpr uint32_t kGrowAtCount = 256;  // 4^kLowLevels
 
-  // One more level with probability 1/4 each, by a fixed scramble of the handle.
-  static uint32_t LevelsOf(uint32_t handle) {
-    const uint64_t scrambled = (uint64_t{handle} + 1) * uint64_t{0x9E3779B97F4A7C15};
-    const auto zeros = static_cast<uint32_t>(std::countl_zero(scrambled | 1));
-    const uint32_t levels = 1 + zeros / 2;
-    return levels < kHighLevels ? levels : kHighLevels;
-  }
-
   std::atomic<uint32_t>& WordAt(uint32_t number) const { return *words_.At(number); }
   // Words of heads and handles: relaxed, ordered by the link or id that led to them.
   uint32_t Word(uint32_t number) const { return WordAt(number).load(std::memory_order_relaxed); }
@@ -149,7 +141,7 @@ class VersionLists {
         if (!IsDead(same)) return Outcome::kDuplicate;
       }
     }
-    const uint32_t levels = LevelsOf(handle);
+    const uint32_t levels = SkipLevels(handle, kHighLevels);
     const uint32_t node = NewWords(kNodeLinks + levels);
     if (node == 0) return Outcome::kOutOfMemory;
     WordAt(node).store(handle, std::memory_order_relaxed);
@@ -175,7 +167,7 @@ class VersionLists {
       Link(*high + kHeadLinks, level, Next(*head + kHeadLinks, level));
     constexpr uint32_t kTop = kLowLevels - 1;
     for (uint32_t node = Next(*head + kHeadLinks, kTop); node != 0; node = Next(node + kNodeLinks, kTop)) {
-      for (uint32_t level = kLowLevels; level < LevelsOf(Word(node)); ++level) {
+      for (uint32_t level = kLowLevels; level < SkipLevels(Word(node), kHighLevels); ++level) {
         Link(last[level], level, node);
         last[level] = node + kNodeLinks;
       }

@@ -70,9 +70,8 @@ char* AppendOnlyRep::AllocateInEngine(size_t bytes) {
 bool AppendOnlyRep::InsertKey(KeyHandle key_handle) {
   const uint32_t handle = FromKeyHandle(key_handle);
   const std::lock_guard<WriterLock> lock(lock_);
-  if (state_->core.AddOne(*state_->log.At(handle)) == TableCore<EncodedFace>::Outcome::kDuplicate) return false;
+  if (!state_->core.AddOne(*state_->log.At(handle))) return false;
   state_->log.Append(handle);
-  state_->log.Publish();
   return true;
 }
 

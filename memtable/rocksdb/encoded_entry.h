@@ -48,9 +48,6 @@ struct EncodedFace {
   using Slot = EncodedEntry;
   using Log = EncodedLog;
 
-  // RocksDB cannot be refused an insert: without memory for the index the entry waits outside it.
-  static constexpr bool kMayLag = true;
-
   static InternalKey Decode(const EncodedEntry& entry) { return InternalKey(LengthPrefixed(entry.bytes)); }
 
   static std::string_view Key(const EncodedEntry& entry) {

@@ -23,7 +23,7 @@ struct EncodedEntry {
 // outside.
 //
 // Owns its chunks, which come from the supply; an empty log holds none.
-// Thread safety: one writer at a time (Allocate, Adopt, Append, Publish); readers beside it, as in AppendLog.
+// Thread safety: one writer at a time (Allocate, Adopt, Append); readers beside it, as in AppendLog.
 // Lifetime: entries stay in place until the destructor. When memory is refused: Allocate and Adopt answer so, and
 // nothing has changed. Append cannot fail: its slot was taken by Allocate or Adopt.
 // Cost: 4 bytes an entry, 12 for one that lies elsewhere. At is two loads.
@@ -49,12 +49,12 @@ class EncodedLog {
   [[nodiscard]] Room Allocate(size_t bytes);
   // A handle for an entry whose bytes somebody else keeps as long as this log, and room for its slot.
   [[nodiscard]] Room Adopt(char* data);
-  // Puts an allocated entry at the end, not yet published.
+  // Puts an allocated entry at the end, for readers to see.
   void Append(uint32_t handle) {
     *handles_.At(handles_.writer_size()) = handle;
     appended_count_.Add(1);
+    handles_.Publish(1);
   }
-  void Publish() { handles_.Publish(1); }
   uint64_t writer_size() const { return handles_.writer_size(); }
 
   // ---- Readers ----

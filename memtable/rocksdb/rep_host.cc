@@ -1,5 +1,6 @@
 #include "strongbin/memtable/rocksdb/rep_host.h"
 
+#include <algorithm>
 #include <new>
 #include <set>
 #include <utility>
@@ -18,6 +19,12 @@ namespace {
 
 namespace rdb = ROCKSDB_NAMESPACE;
 
+TableStats StatsOf(const AppendOnlyRep& rep) {
+  TableStats stats;
+  rep.AddTo(&stats);
+  return stats;
+}
+
 // All memtables of the process. Never destroyed: a database with static lifetime may end after static destructors.
 class Registry {
  public:
@@ -29,20 +36,15 @@ class Registry {
   void Add(const AppendOnlyRep* rep, RepMemory::Home home) {
     const std::lock_guard<std::mutex> lock(mutex_);
     alive_.insert(rep);
-    numbers_.memtables = alive_.size();
     numbers_.memtables_max = std::max<uint64_t>(numbers_.memtables_max, alive_.size());
     ++numbers_.made_memtables;
     if (home == RepMemory::Home::kEngineArena) ++numbers_.engine_arena_memtables;
   }
-  void Remove(const AppendOnlyRep& rep) {
+  void Remove(const AppendOnlyRep& rep, const TableStats& last) {
     const std::lock_guard<std::mutex> lock(mutex_);
     alive_.erase(&rep);
-    numbers_.memtables = alive_.size();
-    numbers_.heap_bytes += rep.memory().heap_bytes();
-    numbers_.engine_bytes += rep.memory().engine_bytes();
+    AddBytes(rep, &numbers_);
     numbers_.unappended_entries += rep.unappended_count();
-    TableStats last;
-    rep.AddTo(&last);
     Accumulate(&ended_, last, /*has_ended=*/true);
   }
   void CountFallback() {
@@ -54,19 +56,22 @@ class Registry {
     const std::lock_guard<std::mutex> lock(mutex_);
     stats->memtables = ended_;
     stats->rocksdb = numbers_;
+    stats->rocksdb.memtables = alive_.size();
     for (const AppendOnlyRep* rep : alive_) {
-      TableStats now;
-      rep->AddTo(&now);
-      Accumulate(&stats->memtables, now, /*has_ended=*/false);
-      stats->rocksdb.heap_bytes += rep->memory().heap_bytes();
-      stats->rocksdb.engine_bytes += rep->memory().engine_bytes();
+      Accumulate(&stats->memtables, StatsOf(*rep), /*has_ended=*/false);
+      AddBytes(*rep, &stats->rocksdb);
     }
   }
 
-  // How many memtables use the pool of the process, to know the last one.
+  // How many memtables use the pool of the process.
   std::atomic<uint64_t> process_pool_users{0};
 
  private:
+  static void AddBytes(const AppendOnlyRep& rep, RocksDBStats* stats) {
+    stats->heap_bytes += rep.memory().heap_bytes();
+    stats->engine_bytes += rep.memory().engine_bytes();
+  }
+
   std::mutex mutex_;
   // Guarded by mutex_.
   std::set<const AppendOnlyRep*> alive_;
@@ -98,21 +103,20 @@ std::unique_ptr<ChunkPool> MakeOwnPool(const RepOptions& options) {
   return std::make_unique<ChunkPool>(pool_options);
 }
 
-void LogEntries(rdb::Logger* logger, const char* moment, const AppendOnlyRep& rep) {
-  TableStats stats;
-  rep.AddTo(&stats);
+void LogEntries(rdb::Logger* logger, const char* moment, const TableStats& stats) {
   const auto held = [&stats](ChunkKind kind) {
     return static_cast<unsigned long long>(stats.reserved_bytes[static_cast<size_t>(kind)]);
   };
-  rdb::Info(logger,
-            "[strongbin] memtable %s: %llu entries, %llu ascending at its start, %llu keys in the index; bytes held: "
-            "entries %llu, log %llu, index %llu, runs %llu; %llu sorts of %llu entries, %llu merges, %llu runs",
-            moment, static_cast<unsigned long long>(stats.entries),
-            static_cast<unsigned long long>(stats.ascending_entries),
-            static_cast<unsigned long long>(stats.indexed_keys), held(ChunkKind::k_key), held(ChunkKind::k_log),
-            held(ChunkKind::k_index), held(ChunkKind::k_run), static_cast<unsigned long long>(stats.sorts),
-            static_cast<unsigned long long>(stats.sorted_entries), static_cast<unsigned long long>(stats.merges),
-            static_cast<unsigned long long>(stats.runs));
+  rdb::Info(
+      logger,
+      "[strongbin] memtable %s: %llu entries, %llu ascending at its start, %llu keys in the index; bytes held: "
+      "entries %llu, log %llu, index %llu, runs %llu; %llu sorts of %llu entries, %llu entries in deltas, %llu merges, "
+      "%llu runs",
+      moment, static_cast<unsigned long long>(stats.entries), static_cast<unsigned long long>(stats.ascending_entries),
+      static_cast<unsigned long long>(stats.indexed_keys), held(ChunkKind::k_key), held(ChunkKind::k_log),
+      held(ChunkKind::k_index), held(ChunkKind::k_run), static_cast<unsigned long long>(stats.sorts),
+      static_cast<unsigned long long>(stats.sorted_entries), static_cast<unsigned long long>(stats.delta_inserts),
+      static_cast<unsigned long long>(stats.merges), static_cast<unsigned long long>(stats.runs));
 }
 
 }  // namespace
@@ -152,7 +156,7 @@ rdb::MemTableRep* RepHost::Make(const rdb::MemTableRep::KeyComparator& comparato
       auto rep = std::make_unique<AppendOnlyRep>(allocator, &PreparePool(), home, std::move(charge), shared_from_this(),
                                                  logger, &comparator);
       // Relaxed, as in OnGone: only a count.
-      (own_pool_ ? alive_count_ : Registry::Get().process_pool_users).fetch_add(1, std::memory_order_relaxed);
+      PoolUsers().fetch_add(1, std::memory_order_relaxed);
       Registry::Get().Add(rep.get(), home);
       return rep.release();
     } catch (const std::bad_alloc&) {
@@ -180,8 +184,8 @@ bool RepHost::OrderIsBytewise(const rdb::MemTableRep::KeyComparator& comparator,
 }
 
 ChunkPool& RepHost::PreparePool() {
-  if (own_pool_) return *own_pool_;
-  ChunkPool& pool = ChunkPool::Default();
+  ChunkPool& pool = Pool();
+  if (own_pool_) return pool;
   std::call_once(pool_prepared_, [&] {
     pool.SetCapBytes(options_.pool_cap_bytes);
     pool.SetColdStart(ColdStartOf(options_.cold_start));
@@ -214,17 +218,19 @@ RepMemory::Home RepHost::ChooseHome(std::shared_ptr<BufferCharge>* charge, rdb::
   return RepMemory::Home::kPool;
 }
 
-void RepHost::OnReadOnly(const AppendOnlyRep& rep) { LogEntries(rep.logger(), "is read-only", rep); }
+std::atomic<uint64_t>& RepHost::PoolUsers() { return own_pool_ ? own_pool_users_ : Registry::Get().process_pool_users; }
+
+void RepHost::OnReadOnly(const AppendOnlyRep& rep) { LogEntries(rep.logger(), "is read-only", StatsOf(rep)); }
 
 void RepHost::OnEnd(const AppendOnlyRep& rep) {
-  LogEntries(rep.logger(), "ends", rep);
-  Registry::Get().Remove(rep);
+  const TableStats last = StatsOf(rep);
+  LogEntries(rep.logger(), "ends", last);
+  Registry::Get().Remove(rep, last);
 }
 
 void RepHost::OnGone() {
-  std::atomic<uint64_t>& alive = own_pool_ ? alive_count_ : Registry::Get().process_pool_users;
-  const bool was_last = alive.fetch_sub(1, std::memory_order_relaxed) == 1;
-  if (was_last && options_.drop_pool_when_unused) (own_pool_ ? *own_pool_ : ChunkPool::Default()).DropIdle();
+  const bool was_last = PoolUsers().fetch_sub(1, std::memory_order_relaxed) == 1;
+  if (was_last && options_.drop_pool_when_unused) Pool().DropIdle();
 }
 
 }  // namespace strongbin

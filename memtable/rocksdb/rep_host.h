@@ -14,7 +14,6 @@
 #include "strongbin/pool/chunk_pool.h"
 
 namespace ROCKSDB_NAMESPACE {
-struct ColumnFamilyOptions;
 struct DBOptions;
 }  // namespace ROCKSDB_NAMESPACE
 
@@ -44,14 +43,17 @@ class RepHost final : public RepListener, public std::enable_shared_from_this<Re
  private:
   bool OrderIsBytewise(const ROCKSDB_NAMESPACE::MemTableRep::KeyComparator& comparator,
                        ROCKSDB_NAMESPACE::Logger* logger);
+  ChunkPool& Pool() const { return own_pool_ ? *own_pool_ : ChunkPool::Default(); }
   ChunkPool& PreparePool();
+  // Of the memtables that share the pool, to know the last one.
+  std::atomic<uint64_t>& PoolUsers();
   // The manager to charge and where chunks must come from for the limits to hold.
   RepMemory::Home ChooseHome(std::shared_ptr<BufferCharge>* charge, ROCKSDB_NAMESPACE::Logger* logger);
 
   const RepOptions options_;
   const std::unique_ptr<ChunkPool> own_pool_;
   std::once_flag pool_prepared_;
-  std::atomic<uint64_t> alive_count_{0};  // memtables of this host, to know the last one
+  std::atomic<uint64_t> own_pool_users_{0};
 
   std::mutex mutex_;
   // Guarded by mutex_.

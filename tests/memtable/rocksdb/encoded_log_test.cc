@@ -47,7 +47,6 @@ class EncodedLogTest : public testing::Test {
   void AppendAll() {
     for (const Written& entry : written_) {
       log_.Append(entry.room.handle);
-      log_.Publish();
     }
   }
   // Each handle leads to the bytes that were allocated with it, no two handles are equal, and the log has kept the
@@ -214,7 +213,6 @@ TEST(EncodedLogRefusalTest, RefusedAllocationsLeaveTheLogAsItWas) {
       if (i % 2 == 0) continue;
       for (const uint64_t each : {i - 1, i}) {
         log.Append(written[each].room.handle);
-        log.Publish();
       }
     }
     EXPECT_GT(refusals, 0u);

@@ -1,0 +1,174 @@
+// Makes sorted runs: from a stretch of the log, from a delta, from other runs.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <pdqsort.h>
+
+#include "strongbin/memtable/key_order.h"
+#include "strongbin/memtable/loser_tree.h"
+#include "strongbin/memtable/ordered_delta.h"
+#include "strongbin/memtable/record_sort.h"
+#include "strongbin/memtable/ref_ptr.h"
+#include "strongbin/memtable/run_set.h"
+#include "strongbin/memtable/sort_scratch.h"
+#include "strongbin/memtable/sorted_run.h"
+#include "strongbin/stats/cell.h"
+#include "strongbin/stats/metrics.h"
+
+namespace strongbin {
+
+// Borrows log and space. Thread safety: one thread at a time; AddTo beside it. When memory is refused: null.
+// Cost: 64 Ki entries or fewer are sorted in their run's own chunk, more in one contiguous scratch, counted apart.
+template <class Face>
+class RunMaker {
+ public:
+  static constexpr size_t kMaxSources = 32;
+
+  RunMaker(RunSpace* space, const KeyOrder<Face>& order) : space_(space), order_(order) {}
+
+  // The entries [from, end) of the log but for dead ones.
+  RefPtr<const SortedRun> Sort(uint64_t from, uint64_t end, size_t skip_bytes) {
+    RefPtr<SortedRun> run = SortedRun::Make(space_, skip_bytes, end - from);
+    if (!run) return run;
+    SortScratch scratch;
+    RunRecord* records = nullptr;
+    if (end - from <= SortedRun::kChunkRecords) {
+      records = run->FirstChunk();
+    } else {
+      scratch = SortScratch::Take((end - from) * sizeof(RunRecord));
+      records = static_cast<RunRecord*>(scratch.data());
+      scratch_bytes_.RaiseTo(scratch.bytes());
+    }
+    if (records == nullptr) return {};
+    uint64_t count = 0;
+    bool ascends = true;
+    typename Face::Log::Walk walk(from);
+    for (uint64_t position = from; position < end; ++position) {
+      const auto& slot = *walk.Next(order_.log());
+      if (Face::IsDead(slot)) continue;
+      records[count] = order_.MakeRecord(slot, walk.handle(), skip_bytes);
+      ascends &= count == 0 || records[count - 1].bits() < records[count].bits();
+      ++count;
+    }
+    if (!ascends) SortByBits(records, count);
+    OrderEqualRecords(records, count);
+    if (!run->AppendAll(records, count)) return {};
+    sorted_entries_.Add(count);
+    return run;
+  }
+
+  // What a delta holds, to which nobody adds any more.
+  RefPtr<const SortedRun> Seal(const OrderedDelta<Face>& delta) {
+    RefPtr<SortedRun> run = SortedRun::Make(space_, delta.skip_bytes(), delta.size());
+    if (!run) return run;
+    for (auto place = delta.Next(delta.kNone); place != delta.kNone; place = delta.Next(place)) {
+      if (!run->Append(delta.RecordAt(place))) return {};
+    }
+    return run;
+  }
+  // Requires at most kMaxSources.
+
+  RefPtr<const SortedRun> Merge(std::span<const RefPtr<const SortedRun>> runs) {
+    struct Source {
+      const SortedRun* run;
+      uint64_t index;
+      RunRecord record;  // with the merged run's skip
+    };
+    std::array<Source, kMaxSources> sources;
+    size_t skip_bytes = runs[0]->skip_bytes();
+    uint64_t total = 0;
+    for (const auto& run : runs) {
+      skip_bytes = std::min(skip_bytes, run->skip_bytes());
+      total += run->size();
+    }
+    const auto load = [&](Source& source) {
+      if (source.index == source.run->size()) return;
+      source.record = source.run->At(source.index);
+      if (source.run->skip_bytes() != skip_bytes) source.record = order_.MakeRecord(source.record.handle(), skip_bytes);
+    };
+    for (size_t i = 0; i < runs.size(); ++i) {
+      sources[i] = {runs[i].get(), 0, {}};
+      load(sources[i]);
+    }
+    const auto before = [&](uint32_t a, uint32_t b) {
+      const Source &source_a = sources[a], &source_b = sources[b];
+      if (source_a.index == source_a.run->size()) return false;
+      if (source_b.index == source_b.run->size()) return true;
+      if (source_a.record.key_bits() != source_b.record.key_bits()) {
+        return source_a.record.key_bits() < source_b.record.key_bits();
+      }
+      return order_.Compare(order_.At(source_a.record.handle()), order_.At(source_b.record.handle())) < 0;
+    };
+    RefPtr<SortedRun> merged = SortedRun::Make(space_, skip_bytes, total);
+    if (!merged) return {};
+    LoserTree<kMaxSources> tree;
+    tree.Build(static_cast<uint32_t>(runs.size()), before);
+    for (uint64_t i = 0; i < total; ++i) {
+      Source& source = sources[tree.winner()];
+      if (!merged->Append(source.record)) return {};
+      ++source.index;
+      load(source);
+      tree.Replay(before);
+    }
+    merges_.Add(1);
+    merged_entries_.Add(total);
+    return merged;
+  }
+
+  // Adds what was done.
+  void AddTo(TableStats* stats) const {
+    stats->sorted_entries += sorted_entries_.Load();
+    stats->merges += merges_.Load();
+    stats->merged_entries += merged_entries_.Load();
+    stats->sort_scratch_bytes = std::max(stats->sort_scratch_bytes, scratch_bytes_.Load());
+  }
+
+ private:
+  // Records that agree in all their key bytes are few, or versions of one key; handles have put them more or less in
+  // order of arrival.
+  void OrderEqualRecords(RunRecord* records, uint64_t count) const {
+    // Records whose entries are brought into the cache ahead of the comparison.
+    constexpr uint64_t kAhead = 16;
+    for (uint64_t begin = 0, woken = 0; begin + 1 < count;) {
+      uint64_t end = begin + 1;
+      while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
+      for (woken = std::max(woken, begin + 1); woken < std::min(end + kAhead, count); ++woken) {
+        if (records[woken].key_bits() != records[woken - 1].key_bits()) continue;
+        __builtin_prefetch(&order_.At(records[woken - 1].handle()));
+        __builtin_prefetch(&order_.At(records[woken].handle()));
+      }
+      // Mostly one key's versions in the order of their arrival and so of their numbers: to be turned round.
+      if (end - begin > 1 && Falls(records + begin, records + end)) {
+        std::reverse(records + begin, records + end);
+      } else if (end - begin > 1) {
+        pdqsort(records + begin, records + end, [this](const RunRecord& a, const RunRecord& b) {
+          return order_.Compare(order_.At(a.handle()), order_.At(b.handle())) < 0;
+        });
+      }
+      begin = end;
+    }
+  }
+
+  // Whether each record comes behind the next.
+  bool Falls(const RunRecord* begin, const RunRecord* end) const {
+    for (const RunRecord* record = begin; record + 1 < end; ++record) {
+      if (order_.Compare(order_.At(record[0].handle()), order_.At(record[1].handle())) <= 0) return false;
+    }
+    return true;
+  }
+
+  RunSpace* const space_;
+  const KeyOrder<Face> order_;
+
+  Cell sorted_entries_;
+  Cell merges_;
+  Cell merged_entries_;
+  Cell scratch_bytes_;
+};
+
+}  // namespace strongbin
