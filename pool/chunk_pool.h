@@ -23,7 +23,8 @@ enum class ChunkSourceKind : uint8_t {
 // What is done so that fresh memory does not cost a page fault for each 4 KiB. kMmapSlab only; chunks out of a bin need
 // nothing.
 struct ColdStart {
-  // Ask for huge pages (madvise) behind chunks of 256 KiB and more.
+  // Ask for huge pages (madvise) behind chunks of 256 KiB and more, and behind smaller ones of a class of which 4 MiB
+  // are lent already.
   bool huge_pages = true;
   // Make the pages of other fresh chunks in one system call, from 16 KiB up (MADV_POPULATE_WRITE; older kernels refuse
   // it and nothing is lost).

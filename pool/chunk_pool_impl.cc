@@ -12,8 +12,10 @@ namespace {
 // large release or drop does not hold up the writers.
 constexpr size_t kChunksPerLock = 256;
 constexpr size_t kSlabsPerLock = 64;
-// Huge pages are for chunks that fill a good part of one.
+// Huge pages are for chunks that fill a good part of one, and for classes that fill a few already: a lookup index of
+// millions of keys is made of 32 KiB chunks, and the translation of its addresses would cost more than its lines.
 constexpr size_t kMinHugeChunkBytes = size_t{256} << 10;
+constexpr size_t kMinHugeClassBytes = 2 * kSlabBytes;
 // Below, a system call costs about what it saves.
 constexpr size_t kMinPopulateBytes = size_t{16} << 10;
 
@@ -81,13 +83,16 @@ Chunk ChunkPool::Impl::CarveFree(size_t slot, ChunkKind kind) {
   return chunk;
 }
 
-bool ChunkPool::Impl::WantsHugePages(size_t chunk_bytes) const {
-  return huge_pages_.load(std::memory_order_relaxed) && chunk_bytes >= kMinHugeChunkBytes;
+bool ChunkPool::Impl::WantsHugePages(size_t slot, size_t chunk_bytes) {
+  if (!huge_pages_.load(std::memory_order_relaxed)) return false;
+  if (chunk_bytes >= kMinHugeChunkBytes) return true;
+  const std::lock_guard lock(mutex_);
+  return books_.stats().lent_bytes[slot] >= kMinHugeClassBytes;
 }
 
 void ChunkPool::Impl::Populate(const Chunk& chunk) {
   if (!populate_.load(std::memory_order_relaxed) || chunk.bytes < kMinPopulateBytes) return;
-  if (!WantsHugePages(chunk.bytes)) source_->Populate(chunk.data, chunk.bytes);
+  if (!chunk.record->slab->huge_pages) source_->Populate(chunk.data, chunk.bytes);
 }
 
 void ChunkPool::Impl::SetCapBytes(size_t cap_bytes) {
@@ -108,13 +113,15 @@ Chunk ChunkPool::Impl::MapAndCarve(size_t slot, size_t bytes, ChunkKind kind) {
   const bool carve = source_->carves_slabs() && slot != kOversizeSlot;
   const size_t chunk_count = carve ? kSlabBytes / bytes : 1;
   const size_t alignment = carve ? kSlabBytes : kChunkAlignment;
-  char* base = static_cast<char*>(source_->Map(bytes * chunk_count, alignment, WantsHugePages(bytes)));
+  const bool huge_pages = WantsHugePages(slot, bytes);
+  char* base = static_cast<char*>(source_->Map(bytes * chunk_count, alignment, huge_pages));
   if (base == nullptr) return {};
   Slab* slab = Slab::Create(pool_, base, slot, bytes, chunk_count);
   if (slab == nullptr) {
     source_->Unmap(base, bytes * chunk_count);
     return {};
   }
+  slab->huge_pages = huge_pages;
   PoisonMemory(base, slab->bytes());
   Chunk chunk;
   {

@@ -71,7 +71,7 @@ class ChunkPool::Impl {
     Slab* first = nullptr;
   };
 
-  bool WantsHugePages(size_t chunk_bytes) const;
+  bool WantsHugePages(size_t slot, size_t chunk_bytes);
   void Populate(const Chunk& chunk);
   Chunk Lend(ChunkRecord* record);                                                    // [lock]
   ChunkRecord* Carve(size_t slot, ChunkKind kind, bool* was_resident);                // [lock]

@@ -113,6 +113,7 @@ class Slab {
   }
 
   // The pool's own notes.
+  bool huge_pages = false;  // asked for; set before the slab is linked, and then never changes
   size_t idle_count = 0;
   Room room = Room::kNone;  // which end of the list of slabs with room it is on
   bool queued = false;      // on some thread's list of slabs to give back; that thread alone may unmap it

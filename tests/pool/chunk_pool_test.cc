@@ -130,7 +130,7 @@ TEST(ChunkPoolTest, AChunkGoesHomeToThePoolThatMadeIt) {
   EXPECT_EQ(b.Stats().idle_bytes[1], 66 * 4096u);
 }
 
-TEST(ChunkPoolTest, HugePagesAreAskedForOnlyBehindLargeChunks) {
+TEST(ChunkPoolTest, HugePagesAreAskedForBehindLargeChunksAtOnce) {
   for (bool huge_pages : {true, false}) {
     for (size_t slot = 0; slot < kSizeClassCount; slot++) {
       TestSource source;
@@ -140,6 +140,25 @@ TEST(ChunkPoolTest, HugePagesAreAskedForOnlyBehindLargeChunks) {
       ChunkPool::Release(pool.Acquire(ClassBytes(slot), ChunkKind::k_key));
       EXPECT_EQ(source.huge_maps, huge_pages && ClassBytes(slot) >= 256 * 1024 ? 1u : 0u) << ClassBytes(slot);
     }
+  }
+}
+
+TEST(ChunkPoolTest, HugePagesAreAskedForBehindSmallChunksOfAClassInGreatUse) {
+  for (size_t slot = 0; ClassBytes(slot) < 256 * 1024; slot++) {
+    TestSource source;
+    ChunkPool pool(PoolOptions(0, &source));
+    const size_t bytes = ClassBytes(slot), chunks_per_slab = 2 * kMiB / bytes;
+    auto lent = AcquireMany(&pool, bytes, 2 * chunks_per_slab);
+    EXPECT_EQ(source.huge_maps, 0u) << bytes;
+    const auto other_class = AcquireMany(&pool, ClassBytes(slot == 0 ? 1 : slot - 1), 1);
+    EXPECT_EQ(source.huge_maps, 0u) << bytes;
+    const auto more = AcquireMany(&pool, bytes, chunks_per_slab + 1);
+    EXPECT_EQ(source.huge_maps, 2u) << bytes;
+    ChunkPool::Release(lent);
+    ChunkPool::Release(more);
+    ChunkPool::Release(other_class);
+    ChunkPool::Release(pool.Acquire(bytes, ChunkKind::k_key));
+    EXPECT_EQ(source.huge_maps, 2u) << bytes << ": the class is hardly used any more";
   }
 }
 
