@@ -16,6 +16,14 @@ namespace {
 
 namespace rdb = ROCKSDB_NAMESPACE;
 
+rdb::Status CheckComparator(const RepOptions& options, const rdb::ColumnFamilyOptions& cf_options) {
+  if (options.order != RepOrder::kBytewise || cf_options.comparator == rdb::BytewiseComparator()) {
+    return rdb::Status::OK();
+  }
+  return rdb::Status::InvalidArgument("strongbin: order=bytewise needs the bytewise comparator, not",
+                                      cf_options.comparator->Name());
+}
+
 class AppendOnlyRepFactory final : public rdb::MemTableRepFactory {
  public:
   explicit AppendOnlyRepFactory(const RepOptions& options) : options_(options) {
@@ -27,10 +35,7 @@ class AppendOnlyRepFactory final : public rdb::MemTableRepFactory {
   // DB::Open calls it with the options of the database.
   rdb::Status ValidateOptions(const rdb::DBOptions& db_options,
                               const rdb::ColumnFamilyOptions& cf_options) const override {
-    if (options_.order == RepOrder::kBytewise && cf_options.comparator != rdb::BytewiseComparator()) {
-      return rdb::Status::InvalidArgument("strongbin: order=bytewise needs the bytewise comparator, not",
-                                          cf_options.comparator->Name());
-    }
+    if (const rdb::Status checked = CheckComparator(options_, cf_options); !checked.ok()) return checked;
     Host().NoteDatabase(db_options);
     return MemTableRepFactory::ValidateOptions(db_options, cf_options);
   }
@@ -78,6 +83,9 @@ std::shared_ptr<rdb::MemTableRepFactory> NewAppendOnlyRepFactory(const RepOption
 
 rdb::Status ConfigureRocksDB(rdb::DBOptions* db_options, rdb::ColumnFamilyOptions* cf_options,
                              const RepOptions& options) {
+  if (cf_options != nullptr) {
+    if (const rdb::Status checked = CheckComparator(options, *cf_options); !checked.ok()) return checked;
+  }
   RepOptions with_manager = options;
   if (db_options != nullptr) {
     if (db_options->write_buffer_manager == nullptr && db_options->db_write_buffer_size > 0) {

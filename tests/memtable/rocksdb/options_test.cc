@@ -203,6 +203,14 @@ TEST_F(OptionsTest, ConfigureSetsTheFactoryAndTheManager) {
   rdb::ColumnFamilyOptions family;
   ASSERT_TRUE(Ok(ConfigureRocksDB(nullptr, &family)));
   EXPECT_STREQ(family.memtable_factory->Name(), "strongbin");
+
+  rdb::ColumnFamilyOptions reverse;
+  reverse.comparator = rdb::ReverseBytewiseComparator();
+  const auto before = reverse.memtable_factory;
+  const rdb::Status refused = ConfigureRocksDB(nullptr, &reverse, {.order = RepOrder::kBytewise});
+  EXPECT_TRUE(refused.IsInvalidArgument()) << refused.ToString();
+  EXPECT_THAT(refused.ToString(), HasSubstr(reverse.comparator->Name()));
+  EXPECT_EQ(reverse.memtable_factory, before);
   TestDb db;
   EXPECT_TRUE(Ok(db.Open(options, Path("db"))));
 }
