@@ -1,14 +1,15 @@
 // A RocksDB memtable that no real one can beat: what is left of a workload when the memtable costs next to nothing.
 //
 // Registered as "ceiling" when the shared library is preloaded; for tools/dropin.py --ceiling. A benchmark's aid, not a
-// memtable: it only suits db_bench's keys and loses what is written after the first read.
+// memtable: it only suits db_bench's keys, and entries of one size, and loses what is written after the first read.
 //
 // Writes: takes the bytes, each thread into huge pages of its own, and stores nothing else. Reads: the first one sorts
-// everything into one contiguous stretch and makes a table by key number, so that a lookup or seek is one load and a
-// step the next address.
+// everything into one contiguous array and makes a table by key number, so that a lookup or seek is one load and a step
+// the next element.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -60,48 +61,44 @@ struct Stretch {
   const char* told = end;
 };
 
-// Entries of all threads in order, as pointers into one contiguous stretch, and where each key number begins.
+// The entries of all threads in order, one behind the other, and where each key number begins.
 class Order {
  public:
   explicit Order(const std::vector<std::unique_ptr<Stretch>>& stretches) {
     struct Record {
       uint64_t number, rest, tag;
       const char* entry;
-      size_t bytes;
     };
     std::vector<Record> records;
-    size_t total_bytes = 0;
     for (const auto& stretch : stretches) {
       for (const char* entry = stretch->mapping.begin(); entry < stretch->end;) {
         const std::string_view internal_key = LengthPrefixed(entry);
         const std::string_view value = LengthPrefixed(internal_key.data() + internal_key.size());
         const InternalKey key(internal_key);
         const auto bytes = static_cast<size_t>(value.data() + value.size() - entry);
+        if (entry_bytes_ != 0 && entry_bytes_ != bytes) std::abort();
+        entry_bytes_ = bytes;
         records.push_back(
-            {KeyPrefix(key.user_key), KeyPrefix(key.user_key.substr(sizeof(uint64_t))), ~key.sequence, entry, bytes});
-        total_bytes += bytes;
+            {KeyPrefix(key.user_key), KeyPrefix(key.user_key.substr(sizeof(uint64_t))), ~key.sequence, entry});
         entry += bytes;
       }
     }
     std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
       return a.number != b.number ? a.number < b.number : a.rest != b.rest ? a.rest < b.rest : a.tag < b.tag;
     });
-    copy_ = std::make_unique<Mapping>(total_bytes + 1);
-    char* to = copy_->begin();
+    copy_ = std::make_unique<Mapping>(records.size() * entry_bytes_ + 1);
     for (const Record& record : records) {
-      std::memcpy(to, record.entry, record.bytes);
-      while (first_.size() <= record.number) first_.push_back(static_cast<uint32_t>(entries_.size()));
-      entries_.push_back(to);
-      to += record.bytes;
+      while (first_.size() <= record.number) first_.push_back(static_cast<uint32_t>(size_));
+      std::memcpy(copy_->begin() + size_++ * entry_bytes_, record.entry, entry_bytes_);
     }
   }
 
-  size_t size() const { return entries_.size(); }
-  const char* At(size_t index) const { return entries_[index]; }
+  size_t size() const { return size_; }
+  const char* At(size_t index) const { return copy_->begin() + index * entry_bytes_; }
   size_t LowerBound(const InternalKey& key) const {
     const uint64_t number = KeyPrefix(key.user_key);
-    size_t index = number < first_.size() ? first_[number] : entries_.size();
-    while (index < entries_.size() && IsBefore(InternalKey(LengthPrefixed(entries_[index])), key)) ++index;
+    size_t index = number < first_.size() ? first_[number] : size_;
+    while (index < size_ && IsBefore(InternalKey(LengthPrefixed(At(index))), key)) ++index;
     return index;
   }
 
@@ -111,8 +108,9 @@ class Order {
     return order != 0 ? order < 0 : a.sequence > b.sequence;
   }
 
+  size_t size_ = 0;
+  size_t entry_bytes_ = 0;
   std::unique_ptr<Mapping> copy_;
-  std::vector<const char*> entries_;
   std::vector<uint32_t> first_;  // by key number: the first entry at or behind it
 };
 
