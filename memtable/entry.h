@@ -112,7 +112,8 @@ struct EntryFace {
     return Prefix(entry) == prefix && Key(entry) == key;
   }
   static void PrefetchKey(const Entry& entry) { PrefetchBytes(entry); }
-  // Brings the bytes that comparisons and readers will want into the cache.
+  static void PrefetchSlot(const Entry* entry) { __builtin_prefetch(entry); }
+  // Brings the bytes that comparisons and readers will want into the cache. Reads the slot.
   static void PrefetchBytes(const Entry& entry) {
     if (entry.key.near_length() > kInlineKeyBytes) __builtin_prefetch(entry.key.view().data());
   }

@@ -71,12 +71,13 @@ class KeyOrder {
     return {.rest = RestOf(behind, sizeof(uint64_t)) | handle, .prefix = KeyPrefix(behind)};
   }
 
-  // The index of the first of `size` ordered records at or behind `target`. `record_at(index, wanted)` gives the record
-  // at an index; where its first eight bytes differ from `wanted` it may leave out the rest.
+  // The index of the first of the ordered records [low, high) at or behind `target`, or `high`.
+  // `record_at(index, wanted)` gives the record at an index; where its first eight bytes differ from `wanted` it may
+  // leave out the rest.
   template <class RecordAt>
-  uint64_t LowerBound(uint64_t size, size_t skip_bytes, const SeekTarget& target, RecordAt&& record_at) const {
+  uint64_t LowerBound(uint64_t low, uint64_t high, size_t skip_bytes, const SeekTarget& target,
+                      RecordAt&& record_at) const {
     const RunRecord wanted = MakeRecord(target.key, 0, skip_bytes);
-    uint64_t low = 0, high = size;
     while (low < high) {
       const uint64_t middle = low + (high - low) / 2;
       const RunRecord record = record_at(middle, wanted);
@@ -96,7 +97,7 @@ class KeyOrder {
   }
   // The same over the entries [0, size) of the log themselves.
   uint64_t LowerBoundInLog(uint64_t size, const SeekTarget& target) const {
-    return LowerBound(size, 0, target, [this](uint64_t index, const RunRecord& wanted) {
+    return LowerBound(0, size, 0, target, [this](uint64_t index, const RunRecord& wanted) {
       // The rest of a key lies elsewhere in memory: do not go there unless it decides.
       const uint32_t handle = log_->HandleAt(index);
       const uint64_t prefix = Face::Prefix(At(handle));

@@ -105,7 +105,8 @@ void MemtableIterator::Impl::Prev() {
 
 // Moves past what is left of `key`: some steps, then a search.
 void MemtableIterator::Impl::PassVersionsForward(std::string_view key) {
-  for (int steps = 0; cursor_->Valid() && EntryFace::Key(cursor_->slot()) == key; ++steps) {
+  for (int steps = 0; cursor_->Valid(); ++steps) {
+    if (cursor_->key_has_changed() || EntryFace::Key(cursor_->slot()) != key) return;
     if (steps == kMaxSteps) {
       cursor_->Seek({.key = key, .behind_all_versions = true});
       return;

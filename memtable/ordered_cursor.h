@@ -36,11 +36,11 @@ class OrderedCursor {
     set_ = std::move(set);
     base_count_ = base_count;
     count_ = 0;
-    if (base_count > 0) AddSource({.size = base_count});
+    if (base_count > 0) AddSource(nullptr, nullptr, base_count);
     for (size_t i = 0; set_ && i < set_->count; ++i) {
-      AddSource({.run = set_->runs[i].get(), .size = set_->runs[i]->size()});
+      AddSource(set_->runs[i].get(), nullptr, set_->runs[i]->size());
     }
-    if (set_ && set_->delta) AddSource({.delta = set_->delta.get()});
+    if (set_ && set_->delta) AddSource(nullptr, set_->delta.get(), 0);
   }
 
   bool Valid() const { return count_ > 0 && !Head().ended(); }
@@ -81,13 +81,20 @@ class OrderedCursor {
 
   void Next() { Step(/*forward=*/true); }   // requires Valid()
   void Prev() { Step(/*forward=*/false); }  // requires Valid()
+  // After Next or Prev: whether the key is certainly not the one before. Reads no key.
+  bool key_has_changed() const { return key_has_changed_; }
 
  private:
-  // Entries whose memory is woken together, when walking on: their cache misses then overlap.
+  // Entries whose memory is woken together, when walking on: their cache misses, and the translations of their
+  // addresses, then overlap. (A window that rolls along with the walk lost a third to blocks in scans.)
   // The first sources are by far the largest: most steps are theirs, so they get most of the room.
   static constexpr uint32_t kLargeBlocks = 2;
   static constexpr uint64_t kLargeBlock = 64;
   static constexpr uint64_t kSmallBlock = 16;
+  static constexpr uint64_t kFirstBlock = 4;
+  // Of a range of records to search, every other line is asked for at once: the search jumps.
+  static constexpr uint64_t kMaxWokenRange = 256;
+  static constexpr uint64_t kLineRecords = 64 / sizeof(RunRecord);
 
   using Delta = OrderedDelta<Face>;
   using Place = typename Delta::Place;
@@ -98,9 +105,9 @@ class OrderedCursor {
     const Delta* delta = nullptr;
     uint64_t size = 0;
     uint64_t index = 0;          // in the delta: the place
-    RunRecord record = {};       // the head's, if not ended; kept only while there is another source to compare with
+    RunRecord record = {};       // the head's, if not ended; of the base only if there is another source
     const Slot* slot = nullptr;  // the head's, if not ended
-    // The slots of a block of entries, in the direction of the walk, and the index of the first.
+    // In a run: the slots of a block of entries, in the direction of the walk, and the index of the first.
     uint64_t block_index = 0;
     uint64_t block_size = 0;
     const Slot** block = nullptr;
@@ -112,13 +119,15 @@ class OrderedCursor {
     }
   };
 
-  void AddSource(Source source) {
+  void AddSource(const SortedRun* run, const Delta* delta, uint64_t size) {
     const uint32_t i = count_++;
     const bool is_large = i < kLargeBlocks;
     const uint64_t first = is_large ? i * kLargeBlock : kLargeBlocks * kLargeBlock + (i - kLargeBlocks) * kSmallBlock;
-    source.block = blocks_.data() + first;
-    source.block_room = is_large ? kLargeBlock : kSmallBlock;
-    sources_[i] = source;
+    sources_[i] = Source{.run = run,
+                         .delta = delta,
+                         .size = size,
+                         .block = blocks_.data() + first,
+                         .block_room = is_large ? kLargeBlock : kSmallBlock};
   }
   const Source& Head() const { return sources_[tree_.winner()]; }
 
@@ -167,18 +176,18 @@ class OrderedCursor {
       offset = 0;
     }
     source.slot = source.block[offset];
-    if (count_ > 1) source.record = source.run->At(source.index);
+    source.record = source.run->At(source.index);
   }
   // Brings the head and entries that the walk will come to into the cache: first all slots, then what they lead to.
   // Blocks grow as the walk goes on, so that a short one wakes little in vain.
   void WakeBlock(Source& source) const {
     const uint64_t left = forward_ ? source.size - source.index : source.index + 1;
     source.block_index = source.index;
-    source.block_size = std::min({source.block_room, 2 * source.block_size + 1, left});
+    source.block_size = std::min({source.block_room, kFirstBlock + 3 * source.block_size, left});
     for (uint64_t i = 0; i < source.block_size; ++i) {
       source.block[i] = &order_.At(source.run->At(forward_ ? source.index + i : source.index - i).handle());
+      Face::PrefetchSlot(source.block[i]);
     }
-    if (source.block_size == 1) return;
     for (uint64_t i = 0; i < source.block_size; ++i) Face::PrefetchBytes(*source.block[i]);
   }
 
@@ -206,6 +215,7 @@ class OrderedCursor {
   }
 
   void Step(bool forward) {
+    key_has_changed_ = false;
     if (forward != forward_) {
       // The others go to the other side of the current entry, and its own source on.
       for (uint32_t i = 0; i < count_; ++i) Move(sources_[i], forward);
@@ -213,9 +223,13 @@ class OrderedCursor {
       return;
     }
     Source& head = sources_[tree_.winner()];
+    const RunRecord passed = head.record;
+    const size_t passed_skip = head.skip_bytes();
     Move(head, forward);
     Load(head);
     tree_.Replay([this](uint32_t a, uint32_t b) { return ComesFirst(a, b); });
+    // (Where the base is the only source its records are not made and all alike.)
+    key_has_changed_ = Head().skip_bytes() == passed_skip && Head().record.key_bits() != passed.key_bits();
   }
 
   // The index of the first entry of the source at or behind `target`.
@@ -231,7 +245,12 @@ class OrderedCursor {
     }
     if (source.delta != nullptr) return source.delta->LowerBound(target, end_);
     if (source.run == nullptr) return order_.LowerBoundInLog(source.size, target);
-    return order_.LowerBound(source.size, skip, target,
+    const uint64_t prefix = order_.MakeRecord(target.key, 0, skip).prefix;
+    const auto [low, high] = source.run->RangeOf(prefix);
+    for (uint64_t index = low; high - low <= kMaxWokenRange && index < high; index += kLineRecords * 2) {
+      __builtin_prefetch(&source.run->At(index));
+    }
+    return order_.LowerBound(low, high, skip, target,
                              [&](uint64_t index, const RunRecord&) { return source.run->At(index); });
   }
 
@@ -254,6 +273,7 @@ class OrderedCursor {
   uint32_t count_ = 0;
   LoserTree<kMaxSources> tree_;
   bool forward_ = true;
+  bool key_has_changed_ = false;
 };
 
 }  // namespace strongbin

@@ -210,10 +210,10 @@ class OrderedRuns {
 
   // Puts a run behind those of the draft and merges all from the first that is less than `ratio` times as large as all
   // behind it. False if there is no run, or no memory for the merged one.
-  bool Push(RefPtr<const SortedRun> run, uint64_t ratio, Draft* draft) {
+  bool Push(const RefPtr<const SortedRun>& run, uint64_t ratio, Draft* draft) {
     if (!run) return false;
     if (run->size() == 0) return true;
-    draft->runs[draft->count++] = std::move(run);
+    draft->runs[draft->count++] = run;
     uint64_t behind = 0;
     size_t first = draft->count - 1;
     for (size_t i = draft->count; i-- > 0;) {

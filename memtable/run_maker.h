@@ -58,6 +58,7 @@ class RunMaker {
     if (!ascends) SortByBits(records, count);
     OrderEqualRecords(records, count);
     if (!run->AppendAll(records, count)) return {};
+    run->Finish();
     sorted_entries_.Add(count);
     return run;
   }
@@ -69,6 +70,7 @@ class RunMaker {
     for (auto place = delta.Next(delta.kNone); place != delta.kNone; place = delta.Next(place)) {
       if (!run->Append(delta.RecordAt(place))) return {};
     }
+    run->Finish();
     return run;
   }
   // Requires at most kMaxSources.
@@ -115,6 +117,7 @@ class RunMaker {
       load(source);
       tree.Replay(before);
     }
+    merged->Finish();
     merges_.Add(1);
     merged_entries_.Add(total);
     return merged;

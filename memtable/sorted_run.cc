@@ -1,6 +1,7 @@
 #include "strongbin/memtable/sorted_run.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <new>
 
@@ -38,6 +39,26 @@ bool SortedRun::AppendAll(const RunRecord* records, uint64_t count) {
     count -= piece;
   }
   return true;
+}
+
+void SortedRun::Finish() {
+  // A short run is searched as fast without.
+  if (size_ <= kMinSampleStride * kMinSampleStride) return;
+  const uint64_t stride = std::max(kMinSampleStride, std::bit_ceil((size_ + kMaxSamples - 1) / kMaxSamples));
+  const uint64_t count = (size_ + stride - 1) / stride;
+  auto* samples = reinterpret_cast<uint64_t*>(memory_.Add(count * sizeof(uint64_t)));
+  if (samples == nullptr) return;
+  for (uint64_t i = 0; i < count; ++i) samples[i] = At(i * stride).prefix;
+  samples_ = {samples, count};
+  sample_stride_ = stride;
+}
+
+SortedRun::Range SortedRun::RangeOf(uint64_t prefix) const {
+  if (samples_.empty()) return {0, size_};
+  const auto [less, not_greater] = std::equal_range(samples_.begin(), samples_.end(), prefix);
+  const auto first = static_cast<uint64_t>(less - samples_.begin());
+  const auto end = static_cast<uint64_t>(not_greater - samples_.begin());
+  return {first == 0 ? 0 : (first - 1) * sample_stride_ + 1, std::min(size_, end * sample_stride_)};
 }
 
 bool SortedRun::AddChunk() {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "strongbin/memtable/chunk_owner.h"
 #include "strongbin/memtable/ref_ptr.h"
@@ -78,12 +79,25 @@ class SortedRun : public RefCounted<SortedRun> {
   [[nodiscard]] RunRecord* FirstChunk() { return chunk_count_ > 0 || AddChunk() ? chunks_[0] : nullptr; }
   // Appends `count` records, which may lie in FirstChunk() already.
   [[nodiscard]] bool AppendAll(const RunRecord* records, uint64_t count);
+  // Nothing more will be appended. Makes RangeOf fast, if there is memory for it.
+  void Finish();
+
+  // Records below `first` come before every key whose eight bytes behind skip_bytes() are `prefix`, those from `end` on
+  // behind: 64 records or so, unless more share the prefix.
+  struct Range {
+    uint64_t first, end;
+  };
+  Range RangeOf(uint64_t prefix) const;
 
  private:
   friend class RefCounted<SortedRun>;
   SortedRun(RunSpace* space, size_t skip_bytes, uint64_t expected_size)
       : skip_bytes_(skip_bytes), expected_size_(expected_size), memory_(space) {}
   ~SortedRun();
+
+  // So that all samples together fit a small part of the second-level cache: at most 16 Ki.
+  static constexpr uint64_t kMaxSamples = uint64_t{16} << 10;
+  static constexpr uint64_t kMinSampleStride = 64;
 
   bool AddChunk();
 
@@ -93,6 +107,9 @@ class SortedRun : public RefCounted<SortedRun> {
   uint64_t room_ = 0;
   RunRecord** chunks_ = nullptr;  // one pointer for each 1 MiB
   size_t chunk_count_ = 0;
+  // The prefixes of every sample_stride_-th record; none in a short run.
+  std::span<const uint64_t> samples_;
+  uint64_t sample_stride_ = 0;
   RunMemory memory_;
 };
 

@@ -64,12 +64,13 @@ struct EncodedFace {
     __builtin_prefetch(entry.bytes + kUsualKeyBytes);
   }
   // Readers want the value too: the lines of a small one.
-  static void PrefetchBytes(const EncodedEntry& entry) {
+  static void PrefetchSlot(const EncodedEntry* entry) {
     constexpr size_t kLineBytes = 64;
-    __builtin_prefetch(entry.bytes);
-    __builtin_prefetch(entry.bytes + kLineBytes);
-    __builtin_prefetch(entry.bytes + 2 * kLineBytes);
+    __builtin_prefetch(entry->bytes);
+    __builtin_prefetch(entry->bytes + kLineBytes);
+    __builtin_prefetch(entry->bytes + 2 * kLineBytes);
   }
+  static void PrefetchBytes(const EncodedEntry&) {}  // they lie in the slot
 };
 
 }  // namespace strongbin
