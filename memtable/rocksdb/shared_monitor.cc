@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "strongbin/pool/fork_guard.h"
 #include "strongbin/pool/pressure_monitor.h"
 
 namespace strongbin {
@@ -17,6 +18,7 @@ struct Shared {
 
   std::mutex mutex;
   std::weak_ptr<PressureMonitor> monitor;  // guarded by mutex
+  ForkGuard fork_guard{&mutex, [](void*) {}, nullptr};
 };
 
 struct StopAtExit {

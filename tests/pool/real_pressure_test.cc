@@ -2,12 +2,14 @@
 // word for it empties its pool.
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -126,6 +128,30 @@ TEST(RealPressureTest, AShortageInTheCgroupEmptiesThePool) {
   int status = -1;
   EXPECT_EQ(waitpid(child, &status, 0), child);
   std::filesystem::remove(file_path);
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// The kernel's own file, as a user without any rights.
+TEST(RealPressureTest, AnOrdinaryUserWatchesTheSystemWhereTheKernelAllowsIt) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (getuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(2);
+    PressureMonitorOptions options;
+    options.cgroup_folder = "";
+    std::string report;
+    const auto monitor = PressureMonitor::Start(options, &report);
+    std::fprintf(stderr, "%s\n", report.c_str());
+    if (monitor != nullptr) _exit(0);
+    utsname kernel{};
+    int major = 0, minor = 0;
+    if (uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2) _exit(3);
+    const bool is_new = major > 6 || (major == 6 && minor >= 5);
+    if (is_new && access(options.system_pressure_path.c_str(), W_OK) == 0) _exit(4);
+    _exit(report.find(options.system_pressure_path) != std::string::npos ? 0 : 5);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
