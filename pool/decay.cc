@@ -10,15 +10,15 @@ bool ChunkPool::Impl::SetDecayMs(uint64_t decay_ms) {
   constexpr uint64_t kMostNs = UINT64_MAX >> 2;  // sums of times stay below the largest number
   const uint64_t decay_ns = std::min(decay_ms, kMostNs / kNsPerMs) * kNsPerMs;
   const uint64_t now_ns = NowNs();
-  uint64_t due_ns = DecayTimer::kNever;
+  uint64_t due_ns = 0;
   {
     const std::lock_guard lock(mutex_);
     decay_marks_.Restart(decay_ns, now_ns);
     decays_.store(decay_ns > 0, std::memory_order_relaxed);
-    if (decay_ns > 0) due_ns = decay_marks_.NextExpiry(now_ns);
+    due_ns = decay_marks_.NextExpiry(now_ns);
   }
-  if (clock_ns_) return true;
-  if (decay_ns == 0 && !has_decayed_.load(std::memory_order_relaxed)) return true;
+  // Switched off: the timer learns of it when it calls next.
+  if (clock_ns_ || decay_ns == 0) return true;
   has_decayed_.store(true, std::memory_order_relaxed);
   return DecayTimer::Get().Serve(this, due_ns);
 }

@@ -26,13 +26,13 @@ DecayTimer::Entry* DecayTimer::Find(Client* client) {
 bool DecayTimer::Serve(Client* client, uint64_t due_ns) {
   const std::lock_guard lock(mutex_);
   if (Entry* entry = Find(client)) {
-    entry->due_ns = due_ns;
+    entry->due_ns = std::min(entry->due_ns, due_ns);
   } else {
     entries_.push_back({client, due_ns});
   }
   changed_.notify_all();
   if (stopped_) return false;
-  if (thread_.started() || due_ns == kNever) return true;
+  if (thread_.started()) return true;
   static const StopAtExit stop_at_exit;
   return thread_.Start("strongbin-decay", [this] { Run(); });
 }

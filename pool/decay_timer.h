@@ -34,7 +34,8 @@ class DecayTimer {
   static DecayTimer& Get();
   static uint64_t NowNs();
 
-  // The client is called at `due_ns` or soon after. False: there is no thread and none can be had.
+  // The client is called at `due_ns` or soon after, or earlier if that was wanted before. False: there is no thread and
+  // none can be had.
   bool Serve(Client* client, uint64_t due_ns);
   // The client is not called any more; waits for a call that is running.
   void Forget(Client* client);
