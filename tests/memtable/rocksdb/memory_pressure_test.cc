@@ -8,7 +8,6 @@
 #include <gmock/gmock.h>
 #include <rocksdb/listener.h>
 
-#include "strongbin/pool/chunk_pool.h"
 #include "strongbin/pool/pressure_hook.h"
 #include "strongbin/tests/memtable/on_threads.h"
 #include "strongbin/tests/memtable/rocksdb/test_db.h"
@@ -43,11 +42,8 @@ class CallsTheHook final : public rdb::EventListener {
 
 class RocksDBPressureTest : public DbTest {
  protected:
-  // Gives the pool of the process, which tests share, back its defaults.
-  void TearDown() override {
-    ChunkPool::Default().SetDecayMs(0);
-    Relieve();
-  }
+  // The pool of the process is shared by all tests; a factory's options are those of its first memtable.
+  void TearDown() override { Relieve(); }
 };
 
 // Acceptance: no write is lost, whoever calls the hook meanwhile, and from wherever.
