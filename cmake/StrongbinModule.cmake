@@ -61,6 +61,26 @@ function(strongbin_test)
   gtest_discover_tests(${target} TEST_PREFIX "${arg_NAME}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()
 
+# strongbin_preloaded_test(NAME pool/resident_size_test ALLOCATOR jemalloc LIBRARY libjemalloc.so.2): a test program once more, with
+# another allocator preloaded; it finds the allocator's name in STRONGBIN_TEST_ALLOCATOR. Skipped where it is not installed.
+function(strongbin_preloaded_test)
+  cmake_parse_arguments(arg "" "NAME;ALLOCATOR;LIBRARY" "" ${ARGN})
+  if(STRONGBIN_SANITIZE)
+    return() # sanitizers have an allocator of their own
+  endif()
+  string(REPLACE "/" "_" target ${arg_NAME})
+  set(name ${arg_NAME}.preloaded_${arg_ALLOCATOR})
+  find_library(STRONGBIN_PRELOAD_${arg_ALLOCATOR} NAMES ${arg_LIBRARY})
+  if(STRONGBIN_PRELOAD_${arg_ALLOCATOR})
+    add_test(NAME ${name} COMMAND ${target})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600
+      ENVIRONMENT "LD_PRELOAD=${STRONGBIN_PRELOAD_${arg_ALLOCATOR}};STRONGBIN_TEST_ALLOCATOR=${arg_ALLOCATOR}")
+  else()
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${arg_LIBRARY} is not installed")
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped:")
+  endif()
+endfunction()
+
 # strongbin_test_library(NAME memtable/rocksdb/differential SRCS ... DEPS ... [ONLY_IF STRONGBIN_TOOLS]): what several test
 # programs share, as target memtable_rocksdb_differential; sources are named below tests/memtable/rocksdb.
 function(strongbin_test_library)

@@ -65,6 +65,10 @@ WriteNeed NeedOf(const Capacity& capacity) {
   return {capacity.entries, arena_need(capacity.key_bytes), arena_need(capacity.value_bytes)};
 }
 
+bool EndsTable(ResetKindLabel kind) {
+  return kind == ResetKindLabel::k_release_warm || kind == ResetKindLabel::k_release_cold;
+}
+
 Capacity Largest(const Capacity& a, const Capacity& b) {
   return {std::max(a.entries, b.entries), std::max(a.key_bytes, b.key_bytes), std::max(a.value_bytes, b.value_bytes)};
 }
@@ -83,7 +87,10 @@ class AppendOnlyMemtable::Impl {
         expected_(options.base_capacity),
         expected_keys_(options.base_capacity.entries),
         current_(NewState(expected_keys_)) {}
-  ~Impl() { current_.Abandon(); }
+  ~Impl() {
+    if (TableState* state = State()) state->EndTable(options_.pool_at_end);
+    current_.Abandon();
+  }
 
   // The current generation; null once released, or when there was no memory for it.
   TableState* State() const { return static_cast<TableState*>(current_.Load()); }
@@ -208,7 +215,7 @@ Status AppendOnlyMemtable::Impl::Reserve(const Capacity& capacity) {
 }
 
 Status AppendOnlyMemtable::Impl::TryReplace(ResetKindLabel kind, TableState** previous) {
-  const bool ends = kind == ResetKindLabel::k_release_warm || kind == ResetKindLabel::k_release_cold;
+  const bool ends = EndsTable(kind);
   const std::lock_guard<WriterLock> lock(lock_);
   if (closed_.load(std::memory_order_relaxed)) return Status::Code::kClosed;
   TableState* const old = State();
@@ -263,6 +270,7 @@ Status AppendOnlyMemtable::Impl::Replace(ResetKindLabel kind, WhenBusy when_busy
   if (previous == nullptr) return Status::Code::kOk;
   // Outside the lock: giving chunks back may take system calls.
   if (kind == ResetKindLabel::k_reset_cold || kind == ResetKindLabel::k_release_cold) previous->MakeCold();
+  if (EndsTable(kind)) previous->EndTable(options_.pool_at_end);
   DestroyUnpinned(previous);
   return Status::Code::kOk;
 }

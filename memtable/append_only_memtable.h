@@ -20,6 +20,8 @@ namespace strongbin {
 struct MemtableOptions {
   // Where all memory comes from; null: the pool of the process. Must outlive the table, its pins and its iterators.
   ChunkPool* pool = nullptr;
+  // What becomes of the pool's idle chunks when this table is released or destroyed (and nobody reads it any more).
+  PoolAtEnd pool_at_end = PoolAtEnd::kKeep;
   // ShouldFreeze() says yes from this memory usage on.
   size_t freeze_bytes = size_t{64} << 20;
   // A write that would bring the memory usage above this answers kOverBudget. 0: no such bound.

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "strongbin/pool/chunk_source.h"
+#include "strongbin/pool/fork_guard.h"
+#include "strongbin/pool/pressure_hook.h"
 
 namespace strongbin {
 
@@ -15,6 +17,20 @@ struct Keeper {
   void* data = nullptr;
   size_t bytes = 0;
   MmapChunkSource source;
+  ForkGuard fork_guard{&mutex, [](void*) {}, nullptr};
+  PressureHook::Registration pressure = PressureHook::Process().Add([this] { return Drop(); });
+
+  size_t Drop() {
+    void* dropped = nullptr;
+    size_t dropped_bytes = 0;
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      dropped = std::exchange(data, nullptr);
+      dropped_bytes = std::exchange(bytes, 0);
+    }
+    if (dropped == nullptr || !source.Unmap(dropped, dropped_bytes)) return 0;
+    return dropped_bytes;
+  }
 };
 
 Keeper& TheKeeper() {

@@ -9,8 +9,9 @@ namespace strongbin {
 // Contiguous memory for one sort. Not from the pool and not among a table's bytes: it is counted apart.
 //
 // Owns its bytes while it lives. Afterwards the process keeps one block of at most kMaxKeptBytes for the next sort of
-// any table, so that a store whose tables are filled and drained in turn pays for it once; what is larger, or comes
-// when one is kept already, goes to the operating system. Thread safety: Take from any thread; one scratch belongs to
+// any table, so that a store whose tables are filled and drained in turn pays for it once; the pressure hook of the
+// process gives that block to the operating system, where what is larger, or comes when one is kept already, goes at
+// once. Thread safety: Take from any thread; one scratch belongs to
 // one thread. Move-only. When memory is refused: an empty scratch. Cost: a lock; a fresh block costs a page fault for
 // each huge page where those are granted.
 class SortScratch {

@@ -17,14 +17,15 @@ size_t FirstBufferBytes(uint64_t expected_bytes) {
 
 }  // namespace
 
-TableState::TableState(ChunkSupply* supply, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys)
+TableState::TableState(ChunkPool* pool, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys)
     : first_key_buffer_bytes_(FirstBufferBytes(base_capacity.key_bytes)),
       first_value_buffer_bytes_(FirstBufferBytes(base_capacity.value_bytes)),
-      keys_({.pool = supply, .min_buffer_bytes = first_key_buffer_bytes_}),
-      values_({.pool = supply, .min_buffer_bytes = first_value_buffer_bytes_}),
-      log_(supply, ChunkKind::k_log),
-      checksums_(with_checksums ? new (std::nothrow) AppendLog<uint32_t>(supply, ChunkKind::k_log) : nullptr),
-      core_(supply, log_, expected_keys) {}
+      use_(pool),
+      keys_({.pool = pool, .min_buffer_bytes = first_key_buffer_bytes_}),
+      values_({.pool = pool, .min_buffer_bytes = first_value_buffer_bytes_}),
+      log_(pool, ChunkKind::k_log),
+      checksums_(with_checksums ? new (std::nothrow) AppendLog<uint32_t>(pool, ChunkKind::k_log) : nullptr),
+      core_(pool, log_, expected_keys) {}
 
 TableState::~TableState() {
   if (!cold_) return;

@@ -53,7 +53,7 @@ struct WriteNeed {
 class TableState final : public Pinnable {
  public:
   // `expected_keys`: how many distinct keys the index may prepare for.
-  TableState(ChunkSupply* supply, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys);
+  TableState(ChunkPool* pool, bool with_checksums, const Capacity& base_capacity, uint64_t expected_keys);
   ~TableState() override;
 
   // False: there was no memory for the list of checksums that was asked for, so the table must not be used.
@@ -71,6 +71,8 @@ class TableState final : public Pinnable {
   // Indexes what was let wait for it; see TableCore.
   bool IndexPending() { return core_.IndexPending(); }
   void MakeCold() { cold_ = true; }
+  // The table ends, and no generation follows.
+  void EndTable(PoolAtEnd at_end) { use_.SetAtEnd(at_end); }
   void AddTo(TableStats* stats) const;  // sets gauges, adds counters
 
   // ---- Readers ----
@@ -117,6 +119,7 @@ class TableState final : public Pinnable {
   const size_t first_key_buffer_bytes_;
   const size_t first_value_buffer_bytes_;
   bool cold_ = false;
+  PoolUse use_;  // ends when all chunks below have gone back
 
   KeyArena keys_;
   ValueArena values_;

@@ -22,7 +22,9 @@ void ForEachHome(std::span<const Chunk> chunks, Visit&& visit) {
 
 }  // namespace
 
-ChunkPool::ChunkPool(const ChunkPoolOptions& options) : impl_(std::make_unique<Impl>(this, options)) {}
+ChunkPool::ChunkPool(const ChunkPoolOptions& options)
+    : impl_(std::make_unique<Impl>(this, options)),
+      pressure_(PressureHook::Process().Add([this] { return impl_->RelievePressure(); }, PressureHook::Turn::kPools)) {}
 
 ChunkPool::~ChunkPool() = default;
 
@@ -74,10 +76,14 @@ void ChunkPool::Drop(std::span<const Chunk> chunks) {
 
 size_t ChunkPool::OnMemoryPressure() { return impl_->RelievePressure(); }
 
-size_t ChunkPool::DropIdle() { return impl_->Sweep(Impl::SweepReason::kUnused); }
+size_t ChunkPool::DropIdle() { return impl_->DropUnused(); }
+size_t ChunkPool::DropDecayed() { return impl_->DropDecayed(); }
+void ChunkPool::AddUser() { impl_->AddUser(); }
+void ChunkPool::RemoveUser(PoolAtEnd at_end) { impl_->RemoveUser(at_end); }
 
 void ChunkPool::SetCapBytes(size_t cap_bytes) { impl_->SetCapBytes(cap_bytes); }
 void ChunkPool::SetColdStart(const ColdStart& cold_start) { impl_->SetColdStart(cold_start); }
+bool ChunkPool::SetDecayMs(uint64_t decay_ms) { return impl_->SetDecayMs(decay_ms); }
 
 PoolStats ChunkPool::Stats() const {
   return impl_->WithBooks([](const PoolBooks& books) { return books.stats(); });

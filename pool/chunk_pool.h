@@ -8,6 +8,7 @@
 #include <span>
 
 #include "strongbin/pool/chunk_supply.h"
+#include "strongbin/pool/pressure_hook.h"
 #include "strongbin/pool/size_class.h"
 #include "strongbin/stats/metrics.h"
 
@@ -41,14 +42,27 @@ struct PoolEvent {
   size_t bytes;
 };
 
+// What becomes of a pool's idle chunks when one of its tables ends.
+enum class PoolAtEnd : uint8_t {
+  kKeep,
+  kDropWhenLast,  // they go to the operating system if no other table uses the pool
+  kDrop,          // they go in any case: for a table that is switched away from append-only use
+};
+
 struct ChunkPoolOptions {
   // Bound on idle bytes. 0: pool off, every chunk is mapped fresh and given back on return.
   size_t cap_bytes = size_t{64} << 20;
+  // Idle chunks leave when they have been idle for this long (and up to an eighth more), the longest idle first. 0:
+  // they stay. See SetDecayMs.
+  uint64_t decay_ms = 0;
   ChunkSourceKind source = ChunkSourceKind::kMmapSlab;
   ColdStart cold_start = {};
   // Called after the fact, on the thread that caused it, never under a lock of the pool. It may call the pool, this
   // hook's own pool included, destroy tables, and must not throw.
   std::function<void(const PoolEvent&)> on_event = {};
+  // Test double for the time by which chunks decay, in nanoseconds. With it no thread lets them decay: DropDecayed
+  // does.
+  std::function<uint64_t()> clock_ns = {};
   // Test double for the memory behind the chunks; overrides `source`. Must outlive the pool.
   ChunkSource* custom_source = nullptr;
 };
@@ -90,15 +104,30 @@ class ChunkPool final : public ChunkSupply {
     fate == ChunkFate::kReuse ? Release(chunks) : Drop(chunks);
   }
 
-  // The pressure hook: empties the bins. Returns the bytes handed back; 0 when nothing is idle, when called from within
-  // itself, or when another thread is already at it. Chunks on loan are not touched.
+  // The pressure hook of this pool: empties the bins. Returns the bytes handed back; 0 when nothing is idle, when
+  // called from within itself, or when another thread is already at it. Chunks on loan are not touched. The hook of the
+  // process (PressureHook) calls that of every pool.
   size_t OnMemoryPressure();
-  // The same because nobody needs the pool for now; not counted as pressure.
+  // The same because nobody needs the pool for now, for instance since a store has left append-only use; counted apart
+  // from pressure.
   size_t DropIdle();
+
+  // Tables count themselves as users of their pool, so that the last one knows itself (see PoolUse).
+  void AddUser();
+  void RemoveUser(PoolAtEnd at_end);
+
+  // Lets chunks decay now that have been idle for longer than the decay time; the timer's thread does just this.
+  // Returns the bytes handed back.
+  size_t DropDecayed();
 
   // Change the options of a pool in use. A lower cap drives idle chunks out, the longest idle first.
   void SetCapBytes(size_t cap_bytes);
   void SetColdStart(const ColdStart& cold_start);
+  // 0 switches decay off. With any other time one thread of the process, started now, serves all pools, whether or not
+  // anything is acquired or released. Chunks that are idle already count as idle from now on. False: the system refuses
+  // the thread, or the process has begun to exit; then only DropDecayed lets chunks decay. In the child after fork()
+  // that is so until the first such call with a time there.
+  bool SetDecayMs(uint64_t decay_ms);
 
   // A consistent snapshot, taken under the pool's lock. At a quiet point, per class and in sum:
   // gets = hits + misses, fresh_bytes - returned_bytes = idle_bytes + lent_bytes + slab_free_bytes.
@@ -117,6 +146,22 @@ class ChunkPool final : public ChunkSupply {
   Chunk TakeOrMake(size_t slot, size_t bytes, ChunkKind kind);
 
   std::unique_ptr<Impl> impl_;
+  PressureHook::Registration pressure_;  // ends first
+};
+
+// One table's use of a pool, from its beginning to its end.
+class PoolUse {
+ public:
+  explicit PoolUse(ChunkPool* pool) : pool_(pool) { pool_->AddUser(); }
+  ~PoolUse() { pool_->RemoveUser(at_end_); }
+  PoolUse(const PoolUse&) = delete;
+  PoolUse& operator=(const PoolUse&) = delete;
+
+  void SetAtEnd(PoolAtEnd at_end) { at_end_ = at_end; }
+
+ private:
+  ChunkPool* const pool_;
+  PoolAtEnd at_end_ = PoolAtEnd::kKeep;
 };
 
 }  // namespace strongbin

@@ -8,10 +8,6 @@
 namespace strongbin {
 namespace {
 
-// Work under the mutex is cut into pieces of this many chunks (or slabs looked at), a few microseconds each, so that a
-// large release or drop does not hold up the writers.
-constexpr size_t kChunksPerLock = 256;
-constexpr size_t kSlabsPerLock = 64;
 // Huge pages are for chunks that fill a good part of one, and for classes that fill a few already: a lookup index of
 // millions of keys is made of 32 KiB chunks, and the translation of its addresses would cost more than its lines.
 constexpr size_t kMinHugeChunkBytes = size_t{256} << 10;
@@ -35,10 +31,14 @@ ChunkPool::Impl::Impl(ChunkPool* pool, const ChunkPoolOptions& options)
       own_source_(MakeSource(options)),
       source_(options.custom_source != nullptr ? options.custom_source : own_source_.get()),
       on_event_(options.on_event),
+      clock_ns_(options.clock_ns),
       books_(options.cap_bytes),
-      fork_guard_(&mutex_, &RepairAfterFork, this) {}
+      fork_guard_(&mutex_, &RepairAfterFork, this) {
+  if (options.decay_ms > 0) SetDecayMs(options.decay_ms);
+}
 
 ChunkPool::Impl::~Impl() {
+  if (has_decayed_.load(std::memory_order_relaxed)) DecayTimer::Get().Forget(this);
   assert(books_.lent_bytes() == 0 && "a chunk is still on loan");
   while (first_slab_ != nullptr) {
     Slab* slab = first_slab_;
@@ -162,7 +162,9 @@ size_t ChunkPool::Impl::TakeBack(std::span<const Chunk> chunks, Purpose purpose)
     chunks = chunks.subspan(piece.size());
     // Before the lock: once it is let go, the chunk may be somebody else's.
     for (const Chunk& chunk : piece) PoisonMemory(chunk.data, chunk.bytes);
+    const uint64_t now_ns = decays_.load(std::memory_order_relaxed) ? NowNs() : 0;
     Lock lock(mutex_);
+    if (now_ns > 0) decay_marks_.Note(now_ns, tick_);
     for (const Chunk& chunk : piece) {
       ChunkRecord* record = chunk.record;
       Slab* slab = record->slab;
@@ -284,6 +286,12 @@ size_t ChunkPool::Impl::Sweep(SweepReason reason) {
     if (slab->room == Slab::Room::kResident || slab->AllFree()) returned_bytes += GiveBackSlab(slab, &lock);
   }
   return returned_bytes;
+}
+
+size_t ChunkPool::Impl::DropUnused() {
+  const size_t bytes = Sweep(SweepReason::kUnused);
+  WithBooks([&](PoolBooks& books) { books.UnusedDropped(bytes); });
+  return bytes;
 }
 
 size_t ChunkPool::Impl::RelievePressure() {

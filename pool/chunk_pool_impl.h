@@ -13,6 +13,8 @@
 #include "strongbin/pool/bin.h"
 #include "strongbin/pool/chunk_pool.h"
 #include "strongbin/pool/chunk_source.h"
+#include "strongbin/pool/decay_marks.h"
+#include "strongbin/pool/decay_timer.h"
 #include "strongbin/pool/fork_guard.h"
 #include "strongbin/pool/pool_books.h"
 #include "strongbin/pool/slab.h"
@@ -25,7 +27,7 @@ namespace strongbin {
 // without the mutex. Giving back: chunks become free room first (and may be carved again). Whoever freed them then
 // plans, under the mutex, which whole pages leave; those are shut to carving while the system calls run, and are booked
 // as slab_free until they are gone.
-class ChunkPool::Impl {
+class ChunkPool::Impl final : private DecayTimer::Client {
  public:
   Impl(ChunkPool* pool, const ChunkPoolOptions& options);
   ~Impl();
@@ -44,6 +46,17 @@ class ChunkPool::Impl {
 
   // The pressure hook.
   size_t RelievePressure();
+  size_t DropUnused();
+  size_t DropDecayed();
+  bool SetDecayMs(uint64_t decay_ms);
+
+  // Acquire and release, so that the last to go sees what all others have given back.
+  void AddUser() { user_count_.fetch_add(1, std::memory_order_relaxed); }
+  void RemoveUser(PoolAtEnd at_end) {
+    const bool was_last = user_count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    if (at_end == PoolAtEnd::kDrop || (was_last && at_end == PoolAtEnd::kDropWhenLast)) DropUnused();
+  }
+
   void Tell(PoolEvent::Type type, size_t bytes) const noexcept;
   // False: there is nobody to tell, or the refusal came up while this thread was telling another.
   bool TellRefused(size_t bytes);
@@ -66,6 +79,11 @@ class ChunkPool::Impl {
  private:
   using Lock = std::unique_lock<std::mutex>;
 
+  // Work under the mutex is cut into pieces of this many chunks (or slabs looked at), a few microseconds each, so that
+  // a large release or drop does not hold up the writers.
+  static constexpr size_t kChunksPerLock = 256;
+  static constexpr size_t kSlabsPerLock = 64;
+
   // A list through Slab::next_queued of the slabs in which one thread has freed chunks.
   struct GiveBackQueue {
     Slab* first = nullptr;
@@ -82,12 +100,14 @@ class ChunkPool::Impl {
   void FreeIdle(ChunkRecord* record);                                                 // [lock]
   void UpdateRoom(Slab* slab);                                                        // [lock]
   void Enqueue(Slab* slab, GiveBackQueue* queue);                                     // [lock]
-  void GiveBackAll(GiveBackQueue* queue, Lock* lock);                                 // [lock]
+  size_t GiveBackAll(GiveBackQueue* queue, Lock* lock);                               // [lock]
   // Lets go of the mutex for the system calls. The slab may be gone afterwards. Returns the bytes that left.
   size_t GiveBackSlab(Slab* slab, Lock* lock);  // [lock]
   void CarryOut(Slab* slab, GiveBack* give_back);
   void LinkSlab(Slab* slab);    // [lock]
   void UnlinkSlab(Slab* slab);  // [lock]
+  uint64_t OnTimer() override;
+  uint64_t NowNs() const { return clock_ns_ ? clock_ns_() : DecayTimer::NowNs(); }
   static void RepairAfterFork(void* impl);
 
   ChunkPool* const pool_;
@@ -97,12 +117,17 @@ class ChunkPool::Impl {
   const std::unique_ptr<ChunkSource> own_source_;
   ChunkSource* const source_;
   const std::function<void(const PoolEvent&)> on_event_;
+  const std::function<uint64_t()> clock_ns_;
+  std::atomic<bool> decays_{false};       // relaxed: whether the time of a release matters
+  std::atomic<bool> has_decayed_{false};  // relaxed, ever; a pool that never did knows no timer
+  std::atomic<uint64_t> user_count_{0};
   std::atomic<bool> pressure_running_{false};  // relaxed: keeps a second sweep away and guards nothing
 
   std::mutex mutex_;
   // All below is guarded by mutex_.
   PoolBooks books_;
   uint64_t tick_ = 0;  // advances with every chunk that is lent or comes back
+  DecayMarks decay_marks_;
   std::array<Bin, kSizeClassCount> bins_;
   // Per class, the slabs with room to carve: those whose room is still resident come first.
   struct RoomyList {

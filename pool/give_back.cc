@@ -13,12 +13,14 @@ void ChunkPool::Impl::Enqueue(Slab* slab, GiveBackQueue* queue) {
   queue->first = slab;
 }
 
-void ChunkPool::Impl::GiveBackAll(GiveBackQueue* queue, Lock* lock) {
+size_t ChunkPool::Impl::GiveBackAll(GiveBackQueue* queue, Lock* lock) {
+  size_t returned_bytes = 0;
   while (Slab* slab = queue->first) {
     queue->first = slab->next_queued;
     slab->queued = false;
-    GiveBackSlab(slab, lock);
+    returned_bytes += GiveBackSlab(slab, lock);
   }
+  return returned_bytes;
 }
 
 size_t ChunkPool::Impl::GiveBackSlab(Slab* slab, Lock* lock) {

@@ -97,9 +97,18 @@ class PoolBooks {
     stats_.eviction_bytes[slot] += bytes;
   }
 
+  void Decayed(size_t slot, size_t bytes) {
+    stats_.decay_drops[slot]++;
+    stats_.decay_drop_bytes[slot] += bytes;
+  }
+
   void Refused() { stats_.refusals++; }
   void PressureCalled() { stats_.pressure_calls++; }
   void PressureDropped(size_t bytes) { stats_.pressure_drop_bytes += bytes; }
+  void UnusedDropped(size_t bytes) {
+    stats_.unused_calls++;
+    stats_.unused_drop_bytes += bytes;
+  }
 
  private:
   void Lend(size_t slot, ChunkKind kind, size_t bytes) {

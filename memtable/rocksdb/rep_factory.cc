@@ -9,6 +9,7 @@
 
 #include "strongbin/memtable/rocksdb/rep_host.h"
 #include "strongbin/memtable/rocksdb/rep_option_types.h"
+#include "strongbin/pool/pressure_hook.h"
 
 namespace strongbin {
 
@@ -36,7 +37,7 @@ class AppendOnlyRepFactory final : public rdb::MemTableRepFactory {
   rdb::Status ValidateOptions(const rdb::DBOptions& db_options,
                               const rdb::ColumnFamilyOptions& cf_options) const override {
     if (const rdb::Status checked = CheckComparator(options_, cf_options); !checked.ok()) return checked;
-    Host().NoteDatabase(db_options);
+    if (const rdb::Status noted = Host().NoteDatabase(db_options); !noted.ok()) return noted;
     return MemTableRepFactory::ValidateOptions(db_options, cf_options);
   }
 
@@ -98,5 +99,7 @@ rdb::Status ConfigureRocksDB(rdb::DBOptions* db_options, rdb::ColumnFamilyOption
   if (cf_options != nullptr) cf_options->memtable_factory = NewAppendOnlyRepFactory(with_manager);
   return rdb::Status::OK();
 }
+
+size_t RelieveMemoryPressure() { return PressureHook::Process().OnMemoryPressure(); }
 
 }  // namespace strongbin

@@ -1,6 +1,7 @@
 // The way into RocksDB: a memtable factory, given as an object or found by the name "strongbin".
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include <rocksdb/memtablerep.h>
@@ -34,5 +35,10 @@ std::unique_ptr<ROCKSDB_NAMESPACE::MemTableRepFactory> NewUnsharedRepFactory(con
 ROCKSDB_NAMESPACE::Status ConfigureRocksDB(ROCKSDB_NAMESPACE::DBOptions* db_options,
                                            ROCKSDB_NAMESPACE::ColumnFamilyOptions* cf_options,
                                            const RepOptions& options = {});
+
+// The pressure hook of the process, PressureHook::Process().OnMemoryPressure(): the idle chunks of every pool, and what
+// else hangs on it, go to the operating system. Returns the bytes given back. Memtables are not touched. Thread safety:
+// any thread, at any time.
+size_t RelieveMemoryPressure();
 
 }  // namespace strongbin

@@ -11,6 +11,8 @@
 #include <rocksdb/write_buffer_manager.h>
 
 #include "strongbin/memtable/rocksdb/comparator_check.h"
+#include "strongbin/memtable/rocksdb/shared_monitor.h"
+#include "strongbin/pool/pressure_monitor.h"
 #include "strongbin/stats/snapshot.h"
 
 namespace strongbin {
@@ -63,9 +65,6 @@ class Registry {
     }
   }
 
-  // How many memtables use the pool of the process.
-  std::atomic<uint64_t> process_pool_users{0};
-
  private:
   static void AddBytes(const AppendOnlyRep& rep, RocksDBStats* stats) {
     stats->heap_bytes += rep.memory().heap_bytes();
@@ -99,6 +98,7 @@ std::unique_ptr<ChunkPool> MakeOwnPool(const RepOptions& options) {
   if (options.pool == RepPool::kProcess) return nullptr;
   ChunkPoolOptions pool_options;
   pool_options.cap_bytes = options.pool_cap_bytes;
+  pool_options.decay_ms = options.pool_decay_ms;
   pool_options.cold_start = ColdStartOf(options.cold_start);
   return std::make_unique<ChunkPool>(pool_options);
 }
@@ -128,23 +128,30 @@ ProcessStats Stats() {
   return stats;
 }
 
-RepHost::RepHost(const RepOptions& options) : options_(options), own_pool_(MakeOwnPool(options)) {
+RepHost::RepHost(const RepOptions& options)
+    : options_(options),
+      own_pool_(MakeOwnPool(options)),
+      monitor_(options.pressure_monitor ? ShareMonitor(&monitor_report_) : nullptr) {
   if (options.write_buffer_manager != nullptr) managers_.push_back(options.write_buffer_manager);
 }
 
 RepHost::~RepHost() = default;
 
-void RepHost::NoteDatabase(const rdb::DBOptions& db_options) {
-  if (options_.write_buffer_manager != nullptr) return;
+rdb::Status RepHost::NoteDatabase(const rdb::DBOptions& db_options) {
+  if (options_.pressure_monitor && monitor_ == nullptr) {
+    return rdb::Status::NotSupported("strongbin: pressure_monitor=true cannot be had", monitor_report_);
+  }
+  if (options_.write_buffer_manager != nullptr) return rdb::Status::OK();
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::shared_ptr<rdb::WriteBufferManager>& manager = db_options.write_buffer_manager;
   if (manager == nullptr) {
     // DB::Open will make a manager of its own, which nobody shows to us.
     (db_options.db_write_buffer_size > 0 ? limit_is_unseen_ : serves_unmanaged_) = true;
-    return;
+    return rdb::Status::OK();
   }
   std::erase_if(managers_, [&](const auto& known) { return known.expired() || known.lock() == manager; });
   managers_.push_back(manager);
+  return rdb::Status::OK();
 }
 
 rdb::MemTableRep* RepHost::Make(const rdb::MemTableRep::KeyComparator& comparator, rdb::Allocator* allocator,
@@ -153,10 +160,10 @@ rdb::MemTableRep* RepHost::Make(const rdb::MemTableRep::KeyComparator& comparato
     std::shared_ptr<BufferCharge> charge;
     const RepMemory::Home home = ChooseHome(&charge, logger);
     try {
+      LogMonitor(logger);
       auto rep = std::make_unique<AppendOnlyRep>(allocator, &PreparePool(), home, std::move(charge), shared_from_this(),
                                                  logger, &comparator);
-      // Relaxed, as in OnGone: only a count.
-      PoolUsers().fetch_add(1, std::memory_order_relaxed);
+      Pool().AddUser();
       Registry::Get().Add(rep.get(), home);
       return rep.release();
     } catch (const std::bad_alloc&) {
@@ -184,13 +191,24 @@ bool RepHost::OrderIsBytewise(const rdb::MemTableRep::KeyComparator& comparator,
 }
 
 ChunkPool& RepHost::PreparePool() {
-  ChunkPool& pool = Pool();
-  if (own_pool_) return pool;
+  if (own_pool_) return *own_pool_;
   std::call_once(pool_prepared_, [&] {
-    pool.SetCapBytes(options_.pool_cap_bytes);
-    pool.SetColdStart(ColdStartOf(options_.cold_start));
+    Pool().SetCapBytes(options_.pool_cap_bytes);
+    Pool().SetDecayMs(options_.pool_decay_ms);
+    Pool().SetColdStart(ColdStartOf(options_.cold_start));
   });
-  return pool;
+  return Pool();
+}
+
+// CreateColumnFamily does not ask the factory for its consent, so a monitor that cannot be had is told here, too.
+void RepHost::LogMonitor(rdb::Logger* logger) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!options_.pressure_monitor || std::exchange(monitor_logged_, true) || monitor_report_.empty()) return;
+  if (monitor_ != nullptr) {
+    rdb::Info(logger, "[strongbin] pressure_monitor=true: %s", monitor_report_.c_str());
+  } else {
+    rdb::Warn(logger, "[strongbin] pressure_monitor=true cannot be had: %s", monitor_report_.c_str());
+  }
 }
 
 RepMemory::Home RepHost::ChooseHome(std::shared_ptr<BufferCharge>* charge, rdb::Logger* logger) {
@@ -218,8 +236,6 @@ RepMemory::Home RepHost::ChooseHome(std::shared_ptr<BufferCharge>* charge, rdb::
   return RepMemory::Home::kPool;
 }
 
-std::atomic<uint64_t>& RepHost::PoolUsers() { return own_pool_ ? own_pool_users_ : Registry::Get().process_pool_users; }
-
 void RepHost::OnReadOnly(const AppendOnlyRep& rep) { LogEntries(rep.logger(), "is read-only", StatsOf(rep)); }
 
 void RepHost::OnEnd(const AppendOnlyRep& rep) {
@@ -229,8 +245,7 @@ void RepHost::OnEnd(const AppendOnlyRep& rep) {
 }
 
 void RepHost::OnGone() {
-  const bool was_last = PoolUsers().fetch_sub(1, std::memory_order_relaxed) == 1;
-  if (was_last && options_.drop_pool_when_unused) Pool().DropIdle();
+  Pool().RemoveUser(options_.drop_pool_when_unused ? PoolAtEnd::kDropWhenLast : PoolAtEnd::kKeep);
 }
 
 }  // namespace strongbin

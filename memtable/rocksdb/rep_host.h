@@ -1,12 +1,13 @@
 // What the memtables of one factory share, and what is known of all memtables of the process.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include <rocksdb/memtablerep.h>
+#include <rocksdb/status.h>
 
 #include "strongbin/memtable/rocksdb/append_only_rep.h"
 #include "strongbin/memtable/rocksdb/rep_options.h"
@@ -19,6 +20,8 @@ struct DBOptions;
 
 namespace strongbin {
 
+class PressureMonitor;
+
 // Makes memtables, and keeps the pool and the manager that they need; its memtables keep it.
 //
 // Thread safety: any thread.
@@ -27,8 +30,9 @@ class RepHost final : public RepListener, public std::enable_shared_from_this<Re
   explicit RepHost(const RepOptions& options);
   ~RepHost() override;
 
-  // DB::Open shows the options of a database that will use the factory.
-  void NoteDatabase(const ROCKSDB_NAMESPACE::DBOptions& db_options);
+  // DB::Open shows the options of a database that will use the factory. NotSupported when the host cannot be what its
+  // options ask for.
+  ROCKSDB_NAMESPACE::Status NoteDatabase(const ROCKSDB_NAMESPACE::DBOptions& db_options);
 
   // Our memtable, or RocksDB's skip list where the order is not known to be the bytewise one, or memory is refused.
   ROCKSDB_NAMESPACE::MemTableRep* Make(const ROCKSDB_NAMESPACE::MemTableRep::KeyComparator& comparator,
@@ -45,15 +49,15 @@ class RepHost final : public RepListener, public std::enable_shared_from_this<Re
                        ROCKSDB_NAMESPACE::Logger* logger);
   ChunkPool& Pool() const { return own_pool_ ? *own_pool_ : ChunkPool::Default(); }
   ChunkPool& PreparePool();
-  // Of the memtables that share the pool, to know the last one.
-  std::atomic<uint64_t>& PoolUsers();
+  void LogMonitor(ROCKSDB_NAMESPACE::Logger* logger);
   // The manager to charge and where chunks must come from for the limits to hold.
   RepMemory::Home ChooseHome(std::shared_ptr<BufferCharge>* charge, ROCKSDB_NAMESPACE::Logger* logger);
 
   const RepOptions options_;
   const std::unique_ptr<ChunkPool> own_pool_;
+  std::string monitor_report_;  // why there is no monitor, or what it watches
+  const std::shared_ptr<PressureMonitor> monitor_;
   std::once_flag pool_prepared_;
-  std::atomic<uint64_t> own_pool_users_{0};
 
   std::mutex mutex_;
   // Guarded by mutex_.
@@ -63,6 +67,7 @@ class RepHost final : public RepListener, public std::enable_shared_from_this<Re
   bool limit_is_unseen_ = false;   // a limit without a manager to charge
   bool fallback_logged_ = false;
   bool unseen_limit_logged_ = false;
+  bool monitor_logged_ = false;
 };
 
 }  // namespace strongbin

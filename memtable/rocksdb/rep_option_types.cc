@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string_view>
 #include <system_error>
@@ -17,8 +18,13 @@ namespace {
 
 namespace rdb = ROCKSDB_NAMESPACE;
 
-// Digits and at most one unit, as RocksDB takes them. Its own parser also takes a sign, ignores what follows the digits
-// and overflows in silence.
+// Digits alone. RocksDB's own parser also takes a sign, ignores what follows the digits and overflows in silence.
+bool ParseNumber(std::string_view text, uint64_t* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// Digits and at most one unit, as RocksDB takes them.
 bool ParseBytes(std::string_view text, size_t* bytes) {
   constexpr std::string_view kUnits = "kmgt";
   constexpr unsigned kBitsPerUnit = 10;
@@ -30,9 +36,8 @@ bool ParseBytes(std::string_view text, size_t* bytes) {
       text.remove_suffix(1);
     }
   }
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return false;
+  uint64_t number = 0;
+  if (!ParseNumber(text, &number)) return false;
   if (number > std::numeric_limits<size_t>::max() >> shift) return false;
   *bytes = number << shift;
   return true;
@@ -43,6 +48,15 @@ rdb::OptionTypeInfo Bytes(size_t offset) {
   info.SetParseFunc([](const rdb::ConfigOptions&, const std::string& name, const std::string& value, void* bytes) {
     if (ParseBytes(value, static_cast<size_t*>(bytes))) return rdb::Status::OK();
     return rdb::Status::InvalidArgument(name + " needs a number of bytes like 64M, not", value);
+  });
+  return info;
+}
+
+rdb::OptionTypeInfo Milliseconds(size_t offset) {
+  rdb::OptionTypeInfo info(static_cast<int>(offset), rdb::OptionType::kUInt64T);
+  info.SetParseFunc([](const rdb::ConfigOptions&, const std::string& name, const std::string& value, void* ms) {
+    if (ParseNumber(value, static_cast<uint64_t*>(ms))) return rdb::Status::OK();
+    return rdb::Status::InvalidArgument(name + " needs a number of milliseconds like 5000, not", value);
   });
   return info;
 }
@@ -63,8 +77,10 @@ const std::unordered_map<std::string, rdb::OptionTypeInfo>& RepOptionTypes() {
       {"order", rdb::OptionTypeInfo::Enum(offsetof(RepOptions, order), orders)},
       {"pool", rdb::OptionTypeInfo::Enum(offsetof(RepOptions, pool), pools)},
       {"pool_cap_bytes", Bytes(offsetof(RepOptions, pool_cap_bytes))},
+      {"pool_decay_ms", Milliseconds(offsetof(RepOptions, pool_decay_ms))},
       {"cold_start", rdb::OptionTypeInfo::Enum(offsetof(RepOptions, cold_start), cold_starts)},
       {"drop_pool_when_unused", {offsetof(RepOptions, drop_pool_when_unused), rdb::OptionType::kBoolean}},
+      {"pressure_monitor", {offsetof(RepOptions, pressure_monitor), rdb::OptionType::kBoolean}},
   };
   return *types;
 }

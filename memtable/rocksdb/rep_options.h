@@ -33,16 +33,22 @@ enum class RepColdStart : uint8_t {
   kNone,       // each page is made when it is first touched
 };
 
-// The fields up to `drop_pool_when_unused` are also options of RocksDB's string form, under the same names and with the
+// The fields up to `pressure_monitor` are also options of RocksDB's string form, under the same names and with the
 // values named in docs/rocksdb.md.
 struct RepOptions {
   RepOrder order = RepOrder::kAuto;
   RepPool pool = RepPool::kProcess;
   // Bound on the idle bytes of the pool. With pool = kProcess the last factory whose first memtable is made decides.
   size_t pool_cap_bytes = size_t{64} << 20;
+  // Idle chunks that have been idle for this long go to the operating system. 0: they stay. Decided as pool_cap_bytes
+  // is.
+  uint64_t pool_decay_ms = 0;
   RepColdStart cold_start = RepColdStart::kAuto;
   // Give the idle chunks to the operating system when the last memtable of the pool is gone.
   bool drop_pool_when_unused = false;
+  // Watch the system's and the cgroup's memory pressure, and call the process's hook for it. One monitor serves all
+  // factories. Where it cannot be started, DB::Open answers NotSupported and says why.
+  bool pressure_monitor = false;
   // Charged for all chunks that memtables hold. Null: the manager of the database, if DB::Open shows it to the factory.
   std::shared_ptr<ROCKSDB_NAMESPACE::WriteBufferManager> write_buffer_manager = {};
 };

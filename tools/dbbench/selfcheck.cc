@@ -11,7 +11,7 @@ int RunSelfcheck(const Config& config, const std::string& directory) {
   for (const std::string& warning : BuildWarnings()) std::printf("%s\n", warning.c_str());
   std::printf("| check | bound | measured | result |\n| --- | --- | --- | --- |\n");
   bool all_hold = true;
-  for (const std::span<const Check> checks : {ComponentChecks(), HarnessChecks()}) {
+  for (const std::span<const Check> checks : {ComponentChecks(), PressureChecks(), EngineChecks(), HarnessChecks()}) {
     for (const Check check : checks) {
       if (Interrupted()) break;
       for (const CheckRow& row : check({config, directory})) {

@@ -27,6 +27,8 @@ using Check = std::vector<CheckRow> (*)(const CheckContext&);
 
 std::span<const Check> HarnessChecks();    // selfcheck_harness.cc: the harness itself
 std::span<const Check> ComponentChecks();  // selfcheck_component.cc: the bare component
+std::span<const Check> PressureChecks();   // selfcheck_pressure.cc: the bare component while memory is given back
+std::span<const Check> EngineChecks();     // selfcheck_engine.cc: the same on RocksDB
 
 // Runs all checks and prints a table. The exit status: 0 when all bounds hold, 1 otherwise.
 int RunSelfcheck(const Config& config, const std::string& directory);

@@ -2,7 +2,6 @@
 // ordered draining beside a sort through pointers, and the arena's cursor.
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <memory>
 #include <random>
 #include <string>
@@ -14,63 +13,14 @@
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/measure.h"
 #include "strongbin/tools/dbbench/selfcheck.h"
+#include "strongbin/tools/dbbench/selfcheck_tools.h"
 
 namespace strongbin::dbbench {
 namespace {
 
-constexpr size_t kKeyBytes = 16;
-constexpr size_t kValueBytes = 128;
+constexpr size_t kKeyBytes = kSelfcheckKeyBytes;
+constexpr size_t kValueBytes = kSelfcheckValueBytes;
 constexpr size_t kBatch = 100;
-
-// CPU time of this thread: another process that takes the core for a while is not counted, though its traces in the
-// caches are.
-double ThreadNs() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-std::string Spread(const std::vector<double>& values, const char* unit) {
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  return Significant(Median(values)) + unit + " (" + Significant(*low) + " to " + Significant(*high) + ")";
-}
-
-// Random 16-byte keys behind each other, and values cut out of one random buffer.
-class Entries {
- public:
-  Entries(size_t count, bool sorted, uint64_t seed) : keys_(count * kKeyBytes), values_(size_t{1} << 20) {
-    std::mt19937_64 random(seed);
-    std::vector<std::array<char, kKeyBytes>> keys(count);
-    for (auto& key : keys) {
-      for (size_t i = 0; i < kKeyBytes; i += 8) {
-        const uint64_t word = random();
-        std::copy_n(reinterpret_cast<const char*>(&word), 8, key.data() + i);
-      }
-    }
-    if (sorted) {
-      std::sort(keys.begin(), keys.end(), [](const auto& a, const auto& b) {
-        return std::string_view(a.data(), kKeyBytes) < std::string_view(b.data(), kKeyBytes);
-      });
-    }
-    for (size_t i = 0; i < count; ++i) std::copy_n(keys[i].data(), kKeyBytes, keys_.data() + i * kKeyBytes);
-    for (char& byte : values_) byte = static_cast<char>(random());
-  }
-  size_t count() const { return keys_.size() / kKeyBytes; }
-  std::string_view key(size_t i) const { return {keys_.data() + i * kKeyBytes, kKeyBytes}; }
-  std::string_view value(size_t i) const {
-    return {values_.data() + i * kValueBytes % (values_.size() - kValueBytes), kValueBytes};
-  }
-
- private:
-  std::vector<char> keys_;
-  std::vector<char> values_;
-};
 
 bool PutAll(AppendOnlyMemtable* table, const Entries& entries, size_t batch_entries) {
   std::vector<Write> batch(batch_entries);

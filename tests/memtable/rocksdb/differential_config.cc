@@ -37,6 +37,7 @@ constexpr std::array kFields = {Number{"seed", &RoundConfig::seed},
                                 Number{"manual_flush", &RoundConfig::manual_flush},
                                 Number{"own_pool", &RoundConfig::own_pool},
                                 Number{"drop_pool_when_unused", &RoundConfig::drop_pool_when_unused},
+                                Number{"pool_decay_ms", &RoundConfig::pool_decay_ms},
                                 Number{"cold_start", &RoundConfig::cold_start},
                                 Number{"write_buffer_bytes", &RoundConfig::write_buffer_bytes},
                                 Number{"inplace_update", &RoundConfig::inplace_update},
@@ -170,6 +171,7 @@ RoundConfig RandomConfig(uint64_t seed, uint64_t operation_count) {
   config.disable_wal = flag(8);
   config.hint_per_batch = flag(4);
   config.batch_protection_bytes = one_of(4, {8});
+  config.pool_decay_ms = one_of(4, {1, 20});
 
   if (!OneIn(&random, 40)) MakeAcceptable(&config);
   LeaveOutWhatIsUndefined(&config);
@@ -185,6 +187,7 @@ std::string AsFactoryText(const RoundConfig& config, const std::string& name) {
   if (name != kRocksDBFactoryName) return name;
   return "id=" + name + ";pool=" + (config.own_pool != 0 ? "own" : "process") +
          ";drop_pool_when_unused=" + (config.drop_pool_when_unused != 0 ? "true" : "false") +
+         ";pool_decay_ms=" + std::to_string(config.pool_decay_ms) +
          ";cold_start=" + kColdStarts[config.cold_start % kColdStarts.size()];
 }
 

@@ -45,6 +45,7 @@ struct RoundConfig {
   // The memtable under test, where it is ours.
   uint64_t own_pool = 0;
   uint64_t drop_pool_when_unused = 0;
+  uint64_t pool_decay_ms = 0;
   uint64_t cold_start = 0;  // as in kColdStarts
 
   // Column families.

@@ -20,11 +20,11 @@ struct NamedValue {
   std::string stored;
 };
 const std::vector<NamedValue>& OtherThanDefaults() {
-  static const auto* const values = new std::vector<NamedValue>{{"order", "fallback", "fallback"},
-                                                                {"pool", "own", "own"},
-                                                                {"pool_cap_bytes", "16M", "16777216"},
-                                                                {"cold_start", "none", "none"},
-                                                                {"drop_pool_when_unused", "true", "true"}};
+  static const auto* const values =
+      new std::vector<NamedValue>{{"order", "fallback", "fallback"},     {"pool", "own", "own"},
+                                  {"pool_cap_bytes", "16M", "16777216"}, {"cold_start", "none", "none"},
+                                  {"pool_decay_ms", "5000", "5000"},     {"drop_pool_when_unused", "true", "true"},
+                                  {"pressure_monitor", "true", "true"}};
   return *values;
 }
 std::string OptionString() {
@@ -126,7 +126,13 @@ TEST_F(OptionsTest, BadValuesAreRefusedByTheNameOfTheOption) {
                                                                     {"pool_cap_bytes", "0x10"},
                                                                     {"pool_cap_bytes", "18446744073709551616"},
                                                                     {"pool_cap_bytes", "16777216T"},
+                                                                    {"pool_decay_ms", "soon"},
+                                                                    {"pool_decay_ms", "-1"},
+                                                                    {"pool_decay_ms", "5s"},
+                                                                    {"pool_decay_ms", "1.5"},
+                                                                    {"pool_decay_ms", "18446744073709551616"},
                                                                     {"drop_pool_when_unused", "perhaps"},
+                                                                    {"pressure_monitor", "sometimes"},
                                                                     {"colour", "green"}};
   for (const auto& [name, value] : refused) {
     const std::string text = name + "=" + value;

@@ -1,0 +1,69 @@
+// The one thread by which idle chunks of all pools decay.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "strongbin/pool/fork_guard.h"
+#include "strongbin/pool/service_thread.h"
+
+namespace strongbin {
+
+// Calls its clients when they want to be called.
+//
+// One for the process, never destroyed, since pools may outlive every static object. Its thread is started by the first
+// client; it ends with the static objects of the program, or of the library that holds this code when that is unloaded.
+// From then on nobody is called. After fork() the child has no thread until a client of the child asks for one; that
+// thread then serves all clients. Thread safety: all methods from any thread, but Forget not from the client's own
+// OnTimer.
+class DecayTimer {
+ public:
+  static constexpr uint64_t kNever = UINT64_MAX;
+
+  class Client {
+   public:
+    // On the timer's thread, under no lock of the timer. Returns when to be called next, by NowNs.
+    virtual uint64_t OnTimer() = 0;
+
+   protected:
+    ~Client() = default;
+  };
+
+  static DecayTimer& Get();
+  static uint64_t NowNs();
+
+  // The client is called at `due_ns` or soon after, or earlier if that was wanted before. False: there is no thread and
+  // none can be had.
+  bool Serve(Client* client, uint64_t due_ns);
+  // The client is not called any more; waits for a call that is running.
+  void Forget(Client* client);
+
+ private:
+  struct Entry {
+    Client* client;
+    uint64_t due_ns;
+  };
+  struct StopAtExit {
+    ~StopAtExit() { Get().Stop(); }
+  };
+
+  DecayTimer();
+  void Run();
+  void Stop();
+  Entry* Find(Client* client);
+  static void ForgetThreadAfterFork(void* timer);
+
+  std::mutex mutex_;
+  // All below is guarded by mutex_.
+  std::condition_variable changed_;
+  std::vector<Entry> entries_;
+  const Client* running_ = nullptr;
+  bool stopped_ = false;
+  ServiceThread thread_;
+
+  ForkGuard fork_guard_;
+};
+
+}  // namespace strongbin
