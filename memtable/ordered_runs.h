@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "strongbin/memtable/common_start.h"
 #include "strongbin/memtable/key_order.h"
 #include "strongbin/memtable/ordered_delta.h"
 #include "strongbin/memtable/ref_ptr.h"
@@ -91,8 +92,8 @@ class OrderedRuns {
  private:
   // Entries that are sorted at once; bounds the scratch.
   static constexpr uint64_t kStretch = uint64_t{4} << 20;
-  // Fewer keys do not decide what all keys of the table have in common.
-  static constexpr uint64_t kMinSkipSample = 64;
+  // Fewer keys do not tell what all keys of the table begin with.
+  static constexpr uint64_t kMinCommonSample = 64;
   // From this many new entries on a sort and a merge cost less than as many inserts.
   static constexpr uint64_t kMaxDeltaStep = 256;
   // A delta that fits a part of the second-level cache, and is a small part of the table.
@@ -117,7 +118,7 @@ class OrderedRuns {
   bool AddToDelta(const Set& set, uint64_t from, uint64_t end) {
     OrderedDelta<Face>* delta = set.delta.get();
     if (delta == nullptr || end - from > kMaxDeltaStep || !delta->HasRoomFor(end - from)) return false;
-    if (delta->skip_bytes() > 0 && CommonBytes(from, end) < delta->skip_bytes()) return false;
+    if (delta->skip_bytes() > 0 && NarrowCommon(from, end) < delta->skip_bytes()) return false;
     InsertAll(delta, from, end);
     set.covered.store(end, std::memory_order_release);
     return true;
@@ -156,16 +157,16 @@ class OrderedRuns {
   RefPtr<OrderedDelta<Face>> MakeDelta(uint64_t from, uint64_t end) {
     const size_t wanted = OrderedDelta<Face>::BytesFor(std::max(from / kTableToDelta, end - from));
     const size_t least = OrderedDelta<Face>::BytesFor(end - from);
-    return OrderedDelta<Face>::Make(&space_, order_, CommonBytes(from, end),
+    return OrderedDelta<Face>::Make(&space_, order_, NarrowCommon(from, end),
                                     std::clamp(wanted, least, std::max(least, kMaxDeltaBytes)));
   }
   bool Seal(const OrderedDelta<Face>& delta, Draft* draft) {
     if (delta.size() == 0) return true;
-    if (!common_known_ && delta.size() >= kMinSkipSample) {
+    if (!common_.known() && delta.size() >= kMinCommonSample) {
       // What the first and the last share, all between them do.
       const auto none = OrderedDelta<Face>::kNone;
-      LearnCommon(delta.KeyAt(delta.Next(none)));
-      common_bytes_ = CommonPrefixBytes(common_key_, delta.KeyAt(delta.Previous(none)), common_bytes_);
+      common_.Learn(delta.KeyAt(delta.Next(none)));
+      common_.Narrow(delta.KeyAt(delta.Previous(none)));
     }
     delta_seals_.Add(1);
     return Push(maker_.Seal(delta), Set::kSizeRatio, draft);
@@ -174,11 +175,11 @@ class OrderedRuns {
   // Sorts the entries [from, end) into runs, in stretches of like size.
   bool Sort(uint64_t from, uint64_t end, Draft* draft) {
     sorts_.Add(1);
-    const size_t skip_bytes = CommonBytes(from, end);
+    if (!common_.known() && end - from >= kMinCommonSample) GuessCommon(from, end);
     uint64_t stretch = (end - from + kStretch - 1) / kStretch;
     stretch = (end - from + stretch - 1) / stretch;
     while (from < end) {
-      RefPtr<const SortedRun> run = maker_.Sort(from, std::min(end, from + stretch), skip_bytes);
+      RefPtr<const SortedRun> run = maker_.Sort(from, std::min(end, from + stretch), &common_);
       if (!run && stretch > SortedRun::kChunkRecords) {
         // There may still be memory for a stretch that needs no scratch.
         stretch = SortedRun::kChunkRecords;
@@ -190,22 +191,21 @@ class OrderedRuns {
     return true;
   }
 
-  // Bytes that all keys of [from, end) share with all keys of the set; 0 costs a look at a few keys only.
-  size_t CommonBytes(uint64_t from, uint64_t end) {
-    if (!common_known_) {
-      if (end - from < kMinSkipSample) return 0;
-      LearnCommon(Face::Key(order_.At(order_.log().HandleAt(from))));
-    }
-    typename Face::Log::Walk walk(from);
-    for (uint64_t position = from; position < end && common_bytes_ > 0; ++position) {
-      common_bytes_ = CommonPrefixBytes(common_key_, Face::Key(*walk.Next(order_.log())), common_bytes_);
-    }
-    return common_bytes_;
+  // What some keys of a tail begin with, which the sort of it will narrow where others do not.
+  void GuessCommon(uint64_t from, uint64_t end) {
+    const auto key_at = [&](uint64_t position) { return Face::Key(order_.At(order_.log().HandleAt(position))); };
+    common_.Learn(key_at(from));
+    for (uint64_t i = 1; i < kMinCommonSample; ++i)
+      common_.Narrow(key_at(from + (end - 1 - from) * i / kMinCommonSample));
   }
-  void LearnCommon(std::string_view key) {
-    common_key_ = key;
-    common_bytes_ = key.size();
-    common_known_ = true;
+  // Takes in the keys of [from, end), and says how many bytes they share with all keys of the set.
+  size_t NarrowCommon(uint64_t from, uint64_t end) {
+    typename Face::Log::Walk walk(from);
+    for (uint64_t position = from; position < end && common_.bytes() > 0; ++position) {
+      const std::string_view key = Face::Key(*walk.Next(order_.log()));
+      if (!common_.Begins(key)) common_.Narrow(key);
+    }
+    return common_.bytes();
   }
 
   // Puts a run behind those of the draft and merges all from the first that is less than `ratio` times as large as all
@@ -240,10 +240,8 @@ class OrderedRuns {
   Cell delta_inserts_;
   Cell delta_seals_;
 
-  std::mutex sort_mutex_;        // held while making order; taken before set_mutex_
-  std::string_view common_key_;  // sort_mutex_: a key of the table, and how much of it all keys in order share
-  size_t common_bytes_ = 0;
-  bool common_known_ = false;
+  std::mutex sort_mutex_;  // held while making order; taken before set_mutex_
+  CommonStart common_;     // sort_mutex_; of all keys in order
 
   mutable std::mutex set_mutex_;  // held for a pointer copy
   RefPtr<const Set> current_;

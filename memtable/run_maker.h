@@ -5,10 +5,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include <pdqsort.h>
 
+#include "strongbin/memtable/common_start.h"
 #include "strongbin/memtable/key_order.h"
 #include "strongbin/memtable/loser_tree.h"
 #include "strongbin/memtable/ordered_delta.h"
@@ -31,36 +33,31 @@ class RunMaker {
 
   RunMaker(RunSpace* space, const KeyOrder<Face>& order) : space_(space), order_(order) {}
 
-  // The entries [from, end) of the log but for dead ones.
-  RefPtr<const SortedRun> Sort(uint64_t from, uint64_t end, size_t skip_bytes) {
-    RefPtr<SortedRun> run = SortedRun::Make(space_, skip_bytes, end - from);
-    if (!run) return run;
+  // The entries [from, end) of the log but for dead ones. The run leaves out what `common` says that all keys begin
+  // with; that is narrowed if it is not so.
+  RefPtr<const SortedRun> Sort(uint64_t from, uint64_t end, CommonStart* common) {
     SortScratch scratch;
-    RunRecord* records = nullptr;
-    if (end - from <= SortedRun::kChunkRecords) {
-      records = run->FirstChunk();
-    } else {
-      scratch = SortScratch::Take((end - from) * sizeof(RunRecord));
-      records = static_cast<RunRecord*>(scratch.data());
-      scratch_bytes_.RaiseTo(scratch.bytes());
+    for (;;) {
+      RefPtr<SortedRun> run = SortedRun::Make(space_, common->bytes(), end - from);
+      if (!run) return run;
+      RunRecord* records = nullptr;
+      if (end - from <= SortedRun::kChunkRecords) {
+        records = run->FirstChunk();
+      } else {
+        if (scratch.data() == nullptr) scratch = SortScratch::Take((end - from) * sizeof(RunRecord));
+        records = static_cast<RunRecord*>(scratch.data());
+        scratch_bytes_.RaiseTo(scratch.bytes());
+      }
+      if (records == nullptr) return {};
+      const std::optional<Made> made = MakeRecords(from, end, records, common);
+      if (!made) continue;
+      if (!made->ascends) SortByBits(records, made->count);
+      OrderEqualRecords(records, made->count);
+      if (!run->AppendAll(records, made->count)) return {};
+      run->Finish();
+      sorted_entries_.Add(made->count);
+      return run;
     }
-    if (records == nullptr) return {};
-    uint64_t count = 0;
-    bool ascends = true;
-    typename Face::Log::Walk walk(from);
-    for (uint64_t position = from; position < end; ++position) {
-      const auto& slot = *walk.Next(order_.log());
-      if (Face::IsDead(slot)) continue;
-      records[count] = order_.MakeRecord(slot, walk.handle(), skip_bytes);
-      ascends &= count == 0 || records[count - 1].bits() < records[count].bits();
-      ++count;
-    }
-    if (!ascends) SortByBits(records, count);
-    OrderEqualRecords(records, count);
-    if (!run->AppendAll(records, count)) return {};
-    run->Finish();
-    sorted_entries_.Add(count);
-    return run;
   }
 
   // What a delta holds, to which nobody adds any more.
@@ -132,6 +129,30 @@ class RunMaker {
   }
 
  private:
+  struct Made {
+    uint64_t count;
+    bool ascends;
+  };
+  // Nothing, if a key did not begin with what is common; it then does.
+  std::optional<Made> MakeRecords(uint64_t from, uint64_t end, RunRecord* records, CommonStart* common) const {
+    const size_t skip_bytes = common->bytes();
+    uint64_t count = 0;
+    bool ascends = true;
+    typename Face::Log::Walk walk(from);
+    for (uint64_t position = from; position < end; ++position) {
+      const auto& slot = *walk.Next(order_.log());
+      if (Face::IsDead(slot)) continue;
+      if (skip_bytes > 0 && !common->Begins(Face::Key(slot))) [[unlikely]] {
+        common->Narrow(Face::Key(slot));
+        return std::nullopt;
+      }
+      records[count] = order_.MakeRecord(slot, walk.handle(), skip_bytes);
+      ascends &= count == 0 || records[count - 1].bits() < records[count].bits();
+      ++count;
+    }
+    return Made{count, ascends};
+  }
+
   // Records that agree in all their key bytes are few, or versions of one key; handles have put them more or less in
   // order of arrival.
   void OrderEqualRecords(RunRecord* records, uint64_t count) const {

@@ -48,9 +48,11 @@ class TableCore {
   using Log = typename Face::Log;
   using Outcome = typename LookupIndex<Face>::Outcome;
 
-  // Single appends are indexed some appends later, so that the cache lines of the index have arrived by then; until
-  // then readers compare the hashes of those that wait.
-  static constexpr uint64_t kMaxPending = 8;
+  // Single appends are indexed some appends later, a block at a time, so that the cache lines of the index have arrived
+  // by then and the translations of their addresses have been made side by side; until then readers compare the hashes
+  // of those that wait. (Fetching ahead entry by entry, each translation holds up the next.)
+  static constexpr uint64_t kBlock = 8;
+  static constexpr uint64_t kMaxPending = 4 * kBlock;
 
   // `expected_keys`: how many distinct keys the index may prepare for.
   TableCore(ChunkSupply* supply, const Log& log, uint64_t expected_keys)
@@ -61,21 +63,11 @@ class TableCore {
   // ---- Writer ----
 
   // Makes room among those that wait for the index. False when memory is refused.
-  bool MakeRoomForOne() {
-    while (pending_count_ >= kMaxPending) {
-      if (!IndexOldest()) return false;
-    }
-    return true;
-  }
+  bool MakeRoomForOne() { return pending_count_ < kMaxPending || IndexDownTo(kMaxPending - kBlock); }
   // Adds the entry behind the end of the log. False if there is one with its key and sequence.
   [[nodiscard]] bool AddOne(const Slot& entry);
   // Indexes what was let wait for it; otherwise the next appends do. False when memory is refused, which harms nothing.
-  bool IndexPending() {
-    while (pending_count_ > 0) {
-      if (!IndexOldest()) return false;
-    }
-    return true;
-  }
+  bool IndexPending() { return IndexDownTo(0); }
 
   // The pieces that batches are made of.
   bool ascending() const { return ascending_; }
@@ -148,14 +140,18 @@ class TableCore {
   // Without memory for the index more wait than have places for their hashes; the entry itself must then be looked at.
   static constexpr uint64_t kUnknownHash = 0;
 
-  // How many entries later a pending one's next step of prefetching is due.
-  static constexpr uint64_t kPrefetchDistance = 3;
-  static_assert(2 * kPrefetchDistance < kMaxPending);
-
   void PutIntoBase(const Slot* last, uint64_t count, Sequence max_sequence);
   bool FindInBase(const Slot& entry) const;
+  // Until no more than `count` wait. False when memory is refused before.
+  bool IndexDownTo(uint64_t count) {
+    while (pending_count_ > count) {
+      if (!IndexOldest()) return false;
+    }
+    return true;
+  }
   bool IndexOldest();
   void Defer(uint64_t hash);
+  void FetchAhead(uint64_t end) const;
 
   const Log& log_;
   const uint64_t hash_seed_ = ProcessHashSeed();
@@ -204,12 +200,23 @@ inline void TableCore<Face>::Defer(uint64_t hash) {
   const bool place_is_free = pending_count_ < kMaxPending;
   pending_hashes_[position % kMaxPending].store(place_is_free ? hash : kUnknownHash, std::memory_order_release);
   ++pending_count_;
-  const auto earlier = [&](uint64_t distance) {
-    return pending_hashes_[(position - distance) % kMaxPending].load(std::memory_order_relaxed);
+  if (place_is_free && pending_count_ % kBlock == 0) FetchAhead(position + 1);
+}
+
+// Of the blocks that wait, which end before position `end`: one step for each, towards its entries' places in the
+// index.
+template <class Face>
+void TableCore<Face>::FetchAhead(uint64_t end) const {
+  const auto for_block = [&](uint64_t number, auto&& fetch) {
+    if (pending_count_ < (number + 1) * kBlock) return;
+    const uint64_t first = end - (number + 1) * kBlock;
+    for (uint64_t position = first; position < first + kBlock; ++position) {
+      fetch(pending_hashes_[position % kMaxPending].load(std::memory_order_relaxed));
+    }
   };
-  index_.Prefetch(hash);
-  if (pending_count_ > kPrefetchDistance) index_.PrefetchMatch(earlier(kPrefetchDistance));
-  if (pending_count_ > 2 * kPrefetchDistance) index_.PrefetchKey(earlier(2 * kPrefetchDistance));
+  for_block(0, [this](uint64_t hash) { index_.Prefetch(hash); });
+  for_block(1, [this](uint64_t hash) { index_.PrefetchMatch(hash); });
+  for_block(2, [this](uint64_t hash) { index_.PrefetchKey(hash); });
 }
 
 template <class Face>

@@ -195,7 +195,7 @@ TEST_P(RepRefusalTest, InsertsSucceedWithoutAnyMemoryAndAreReadWhileTheyWait) {
     ASSERT_TRUE(SameContent(table.rep.get(), model));
     table.arena.refuse = nullptr;
     // The next insert brings in what lagged, but for those that usually wait.
-    constexpr uint64_t kUsuallyWaiting = 8;
+    constexpr uint64_t kUsuallyWaiting = TableCore<EncodedFace>::kMaxPending;
     ASSERT_TRUE(AddToBoth(table.rep.get(), &model, "~", 1));
     const TableStats stats = table.Stats();
     uint64_t keys = 0;
