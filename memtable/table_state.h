@@ -72,6 +72,8 @@ class TableState final : public Pinnable {
   bool IndexPending() { return core_.IndexPending(); }
   void MakeCold() { cold_ = true; }
   void AddTo(TableStats* stats) const;  // sets gauges, adds counters
+  // Brings the statistics page up to date.
+  void Report() { core_.ReportNow(); }
 
   // ---- Readers ----
 
@@ -104,6 +106,8 @@ class TableState final : public Pinnable {
   template <class Arena>
   [[nodiscard]] static bool Refer(Arena* arena, const char* data, size_t size, ByteRef* ref);
   uint64_t IndexGrowth(uint64_t entry_count) const;
+  static void AddWritersPart(const void* table_state, TableStats* stats);
+  void AddWritersPart(TableStats* stats) const;
   Status AppendOne(const Write& write);
   Status AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done, size_t* built_count);
   Status AppendIndexed(std::span<const Write> writes, size_t built_count);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "strongbin/pool/chunk_supply.h"
 #include "strongbin/pool/size_class.h"
@@ -49,6 +50,8 @@ struct ChunkPoolOptions {
   // Called after the fact, on the thread that caused it, never under a lock of the pool. It may call the pool, this
   // hook's own pool included, destroy tables, and must not throw.
   std::function<void(const PoolEvent&)> on_event = {};
+  // What the statistics page calls the pool.
+  std::string name = "pool";
   // Test double for the memory behind the chunks; overrides `source`. Must outlive the pool.
   ChunkSource* custom_source = nullptr;
 };

@@ -35,7 +35,7 @@ ChunkPool::Impl::Impl(ChunkPool* pool, const ChunkPoolOptions& options)
       own_source_(MakeSource(options)),
       source_(options.custom_source != nullptr ? options.custom_source : own_source_.get()),
       on_event_(options.on_event),
-      books_(options.cap_bytes),
+      books_(options.cap_bytes, options.name),
       fork_guard_(&mutex_, &RepairAfterFork, this) {}
 
 ChunkPool::Impl::~Impl() {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include <rocksdb/memtablerep.h>
@@ -47,6 +48,8 @@ class RepHost final : public RepListener, public std::enable_shared_from_this<Re
   ChunkPool& PreparePool();
   // Of the memtables that share the pool, to know the last one.
   std::atomic<uint64_t>& PoolUsers();
+  // Logs, once, where the statistics page is that the options ask for.
+  void TellOfPage(ROCKSDB_NAMESPACE::Logger* logger);
   // The manager to charge and where chunks must come from for the limits to hold.
   RepMemory::Home ChooseHome(std::shared_ptr<BufferCharge>* charge, ROCKSDB_NAMESPACE::Logger* logger);
 
@@ -54,6 +57,8 @@ class RepHost final : public RepListener, public std::enable_shared_from_this<Re
   const std::unique_ptr<ChunkPool> own_pool_;
   std::once_flag pool_prepared_;
   std::atomic<uint64_t> own_pool_users_{0};
+  std::string why_no_page_;
+  std::once_flag page_told_;
 
   std::mutex mutex_;
   // Guarded by mutex_.

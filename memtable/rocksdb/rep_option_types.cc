@@ -65,6 +65,7 @@ const std::unordered_map<std::string, rdb::OptionTypeInfo>& RepOptionTypes() {
       {"pool_cap_bytes", Bytes(offsetof(RepOptions, pool_cap_bytes))},
       {"cold_start", rdb::OptionTypeInfo::Enum(offsetof(RepOptions, cold_start), cold_starts)},
       {"drop_pool_when_unused", {offsetof(RepOptions, drop_pool_when_unused), rdb::OptionType::kBoolean}},
+      {"stats_page", {offsetof(RepOptions, stats_page), rdb::OptionType::kBoolean}},
   };
   return *types;
 }

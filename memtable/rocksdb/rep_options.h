@@ -33,7 +33,7 @@ enum class RepColdStart : uint8_t {
   kNone,       // each page is made when it is first touched
 };
 
-// The fields up to `drop_pool_when_unused` are also options of RocksDB's string form, under the same names and with the
+// The fields up to `stats_page` are also options of RocksDB's string form, under the same names and with the
 // values named in docs/rocksdb.md.
 struct RepOptions {
   RepOrder order = RepOrder::kAuto;
@@ -43,6 +43,8 @@ struct RepOptions {
   RepColdStart cold_start = RepColdStart::kAuto;
   // Give the idle chunks to the operating system when the last memtable of the pool is gone.
   bool drop_pool_when_unused = false;
+  // Show the statistics of the process to strongbin-stat, see docs/statistics.md. Once open, the page stays.
+  bool stats_page = false;
   // Charged for all chunks that memtables hold. Null: the manager of the database, if DB::Open shows it to the factory.
   std::shared_ptr<ROCKSDB_NAMESPACE::WriteBufferManager> write_buffer_manager = {};
 };
