@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "strongbin/pool/chunk_pool.h"
+#include "strongbin/stats/identities.h"
 #include "strongbin/stats/snapshot.h"
 #include "strongbin/tests/stats/page_test_util.h"
 #include "strongbin/tests/test_scale.h"
@@ -21,15 +22,7 @@ class PoolPageTest : public testing::Test {
                   a, b);
     return agree;
   }
-  static bool IdentitiesHold(const PoolStats& stats) {
-    bool hold = true;
-    for (size_t slot = 0; slot < kClassSlotCount; slot++) {
-      hold &= stats.gets[slot] == stats.hits[slot] + stats.misses[slot];
-      hold &= stats.fresh_bytes[slot] - stats.returned_bytes[slot] ==
-              stats.idle_bytes[slot] + stats.lent_bytes[slot] + stats.slab_free_bytes[slot];
-    }
-    return hold;
-  }
+  static bool IdentitiesHold(const PoolStats& stats) { return BrokenIdentities(stats).empty(); }
   static PoolStats InPage(const std::string& name) {
     for (const PageSnapshot::Pool& pool : ReadOwnPage().pools) {
       if (pool.name == name) return pool.stats;

@@ -44,7 +44,7 @@ std::string AsText(const PageSnapshot& snapshot) {
   if (snapshot.pools_left_out > 0) {
     text += "\nand " + std::to_string(snapshot.pools_left_out) + " more pools that the page has no room for\n";
   }
-  text += '\n' + ToText(snapshot.tables);
+  text += '\n' + ToText(snapshot.tables, {{"tables", "all"}});
   if (snapshot.rocksdb.made_memtables + snapshot.rocksdb.fallback_memtables > 0)
     text += '\n' + ToText(snapshot.rocksdb);
   return text;

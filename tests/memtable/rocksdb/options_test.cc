@@ -24,7 +24,8 @@ const std::vector<NamedValue>& OtherThanDefaults() {
                                                                 {"pool", "own", "own"},
                                                                 {"pool_cap_bytes", "16M", "16777216"},
                                                                 {"cold_start", "none", "none"},
-                                                                {"drop_pool_when_unused", "true", "true"}};
+                                                                {"drop_pool_when_unused", "true", "true"},
+                                                                {"stats_page", "true", "true"}};
   return *values;
 }
 std::string OptionString() {
@@ -127,6 +128,7 @@ TEST_F(OptionsTest, BadValuesAreRefusedByTheNameOfTheOption) {
                                                                     {"pool_cap_bytes", "18446744073709551616"},
                                                                     {"pool_cap_bytes", "16777216T"},
                                                                     {"drop_pool_when_unused", "perhaps"},
+                                                                    {"stats_page", "perhaps"},
                                                                     {"colour", "green"}};
   for (const auto& [name, value] : refused) {
     const std::string text = name + "=" + value;
