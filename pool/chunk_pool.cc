@@ -24,7 +24,6 @@ void ForEachHome(std::span<const Chunk> chunks, Visit&& visit) {
 }  // namespace
 
 ChunkPool::ChunkPool(const ChunkPoolOptions& options) {
-  // First, so that the page's fork handlers are there before those of any pool.
   stats_internal::OpenPageIfAsked();
   impl_ = std::make_unique<Impl>(this, options);
 }

@@ -69,6 +69,7 @@ struct PageLayout {
   std::array<PoolSlot, kPagePools> pools;
 };
 static_assert(std::is_standard_layout_v<PageLayout> && std::is_trivially_destructible_v<PageLayout>);
+static_assert(sizeof(PageLayout) % sizeof(uint64_t) == 0);
 
 inline constexpr uint64_t kLayoutHash =
     Fnv1a(kLayoutText) ^ (uint64_t{sizeof(PageLayout)} << 32) ^ (uint64_t{sizeof(PoolSlot)} << 8) ^ kClassSlotCount;

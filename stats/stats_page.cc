@@ -31,9 +31,9 @@ struct OpenedPage {
   // Guarded by mutex.
   std::string path;  // empty: this process has none
   PageLayout* page = nullptr;
-  void* spare = nullptr;  // where a child puts its private copy, so that fork() needs no memory for it
+  void* spare = nullptr;  // the private copy for a child, so that it needs no memory for it
   pid_t owner = 0;        // who may remove the file
-  bool handlers_set = false;
+  bool removed_at_exit = false;
   bool has_complained = false;
 
   static OpenedPage& Get() {
@@ -53,14 +53,23 @@ void RemoveAtExit() {
   if (!opened.path.empty() && opened.owner == getpid()) unlink(opened.path.c_str());
 }
 
-void LockBeforeFork() { OpenedPage::Get().mutex.lock(); }
+// Copies the numbers as the child must find them: after the fork the parent counts on, and what a pool keeps in private
+// memory would no longer fit to them. The handlers of pools have run and hold their locks.
+void CopyBeforeFork() {
+  OpenedPage& opened = OpenedPage::Get();
+  opened.mutex.lock();
+  if (opened.page == nullptr) return;
+  // Word by word: tables may be counting.
+  const auto* from = reinterpret_cast<const std::atomic<uint64_t>*>(opened.page);
+  auto* to = static_cast<uint64_t*>(opened.spare);
+  for (size_t i = 0; i < sizeof(PageLayout) / sizeof(*to); ++i) to[i] = from[i].load(std::memory_order_relaxed);
+}
 void UnlockInParent() { OpenedPage::Get().mutex.unlock(); }
-// Puts private memory with the same numbers in the place of the parent's page: whoever counts there goes on counting,
-// and the parent does not see it. Nothing of ours may count in a fork handler that runs before this one.
+// Puts the copy in the place of the parent's page: whoever counts there goes on counting, and the parent does not see
+// it.
 void LeaveParentsPage() {
   OpenedPage& opened = OpenedPage::Get();
   if (opened.page != nullptr) {
-    std::memcpy(opened.spare, static_cast<const void*>(opened.page), sizeof(PageLayout));
     const size_t bytes = MappedBytes();
     // It takes no memory. A child that went on without it would count in its parent's page.
     if (mremap(opened.spare, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, opened.page) == MAP_FAILED) std::abort();
@@ -71,6 +80,10 @@ void LeaveParentsPage() {
   current_page.store(nullptr, std::memory_order_relaxed);
   opened.mutex.unlock();
 }
+
+// When the code is loaded: a fork that comes while the first page opens must find the handlers. Those of pools, which
+// come later, run before the first of them, and after the last.
+[[gnu::constructor]] void SetForkHandlers() { pthread_atfork(&CopyBeforeFork, &UnlockInParent, &LeaveParentsPage); }
 
 bool Fail(std::string* why, const std::string& what, int error) {
   if (why != nullptr) *why = what + ": " + std::strerror(error);
@@ -151,10 +164,7 @@ bool OpenPage(const PageSettings& settings, std::string* why) {
   opened.page = page;
   opened.spare = static_cast<char*>(mapping) + MappedBytes();
   opened.owner = getpid();
-  if (!std::exchange(opened.handlers_set, true)) {
-    pthread_atfork(&LockBeforeFork, &UnlockInParent, &LeaveParentsPage);
-    std::atexit(&RemoveAtExit);
-  }
+  if (!std::exchange(opened.removed_at_exit, true)) std::atexit(&RemoveAtExit);
   // Release: pairs with CurrentPage.
   current_page.store(page, std::memory_order_release);
   return true;

@@ -1,4 +1,5 @@
 // The numbers of pools in the statistics page.
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -131,6 +132,33 @@ TEST_F(PoolPageTest, AChildOfForkUsesThePoolInPrivateAndMayShowItInAPageOfItsOwn
                                  REQUIRE_IN_CHILD(IdentitiesHold(InPage("engine")));
                                }) == 0);
               REQUIRE_IN_CHILD(Agree(InPage("engine"), before) && Agree(pool.Stats(), before));
+            }),
+            0);
+}
+
+TEST_F(PoolPageTest, AChildFindsTheNumbersOfTheMomentOfItsFork) {
+  if (kAddressSanitizer || kThreadSanitizer) GTEST_SKIP() << "sanitizers may hold locks of their own at the fork";
+  EXPECT_EQ(InChild([this] {
+              Open();
+              ChunkPool pool({.name = "engine"});
+              std::atomic<bool> done{false};
+              std::vector<std::thread> users;
+              for (int i = 0; i < 3; i++) {
+                users.emplace_back([&] {
+                  while (!done) UseSome(&pool);
+                });
+              }
+              for (size_t i = 0; i < TestScale(200, 5'000); i++) {
+                const auto in_child = [&pool] {
+                  REQUIRE_IN_CHILD(BrokenIdentities(pool.Stats()).empty());
+                  UseSome(&pool);
+                  REQUIRE_IN_CHILD(BrokenIdentities(pool.Stats()).empty());
+                  _exit(0);
+                };
+                REQUIRE_IN_CHILD(InChild(in_child) == 0);
+              }
+              done = true;
+              for (std::thread& user : users) user.join();
             }),
             0);
 }

@@ -213,8 +213,8 @@ std::string WatchView::Draw(const Screen& screen) const {
     add()
         .Text("rocksdb   ", kBold)
         .Text("memtables " + WithSeparators(rocksdb.memtables) + "   made " + WithSeparators(rocksdb.made_memtables))
-        .Text("   skip lists " + WithSeparators(rocksdb.fallback_memtables) + "   from heap " +
-              InBinaryUnits(rocksdb.heap_bytes) + "   from its arena " + InBinaryUnits(rocksdb.engine_bytes));
+        .Text("   skip lists " + WithSeparators(rocksdb.fallback_memtables) + "   heap " +
+              InBinaryUnits(rocksdb.heap_bytes) + "   RocksDB's arena " + InBinaryUnits(rocksdb.engine_bytes));
   }
   add();
 

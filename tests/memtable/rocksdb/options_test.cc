@@ -20,12 +20,10 @@ struct NamedValue {
   std::string stored;
 };
 const std::vector<NamedValue>& OtherThanDefaults() {
-  static const auto* const values = new std::vector<NamedValue>{{"order", "fallback", "fallback"},
-                                                                {"pool", "own", "own"},
-                                                                {"pool_cap_bytes", "16M", "16777216"},
-                                                                {"cold_start", "none", "none"},
-                                                                {"drop_pool_when_unused", "true", "true"},
-                                                                {"stats_page", "true", "true"}};
+  static const auto* const values =
+      new std::vector<NamedValue>{{"order", "fallback", "fallback"},         {"pool", "own", "own"},
+                                  {"pool_cap_bytes", "16M", "16777216"},     {"cold_start", "none", "none"},
+                                  {"drop_pool_when_unused", "true", "true"}, {"stats_page", "true", "true"}};
   return *values;
 }
 std::string OptionString() {
