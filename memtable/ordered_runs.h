@@ -96,6 +96,11 @@ class OrderedRuns {
     stats->runs = current ? current->count : 0;
     stats->delta_entries = current && current->delta ? current->delta->size() : 0;
   }
+  // Brings the statistics page up to date; who makes order at this moment will do so itself. Any thread.
+  void ReportUnlessSorting() {
+    const std::unique_lock<std::mutex> sorting(sort_mutex_, std::try_to_lock);
+    if (sorting) Report();
+  }
   // From now on runs that are let go of give their chunks to the operating system.
   void MakeCold() { space_.cold.store(true, std::memory_order_relaxed); }
 

@@ -110,7 +110,10 @@ class TableCore {
   void AddRunsTo(TableStats* stats) const { runs_.AddTo(stats); }  // any thread
   // Brings the statistics page up to date: after a batch, where it is due; or at once.
   void ReportProgress() { report_.OnProgress(log_.writer_size()); }
-  void ReportNow() { report_.Report(log_.writer_size()); }
+  void ReportNow() {
+    report_.Report(log_.writer_size());
+    runs_.ReportUnlessSorting();
+  }
   // The same for the last time, while the generation still has all it had.
   void EndReport() { report_.End(); }
   void Drop() {

@@ -103,6 +103,25 @@ TEST_F(TablePageTest, SortsAndRunsShowWhenTheyAreMade) {
       0);
 }
 
+TEST_F(TablePageTest, TheDeltaShowsAtMostAStepLateAndExactlyWhenTheTableIsAsked) {
+  EXPECT_EQ(InChild([this] {
+              Open();
+              AppendOnlyMemtable table;
+              Fill(&table, 0, 2'000);
+              ReadInOrder(table);
+              for (uint64_t i = 1; i <= 1'500; ++i) {
+                Fill(&table, 2'000 + i, 1);
+                ReadInOrder(table);
+                REQUIRE_IN_CHILD(InPage().delta_inserts + TableReport::kStep >= i);
+              }
+              const TableStats told = table.Stats(), seen = InPage();
+              REQUIRE_IN_CHILD(told.delta_inserts == 1'500 && seen.delta_inserts == 1'500);
+              REQUIRE_IN_CHILD(seen.delta_entries == told.delta_entries && seen.delta_seals == told.delta_seals);
+              REQUIRE_IN_CHILD(seen.used_bytes == told.used_bytes);
+            }),
+            0);
+}
+
 TEST_F(TablePageTest, AResetTakesTheGaugesAndLeavesTheCounters) {
   EXPECT_EQ(
       InChild([this] {

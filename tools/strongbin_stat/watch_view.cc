@@ -191,7 +191,7 @@ std::string WatchView::Draw(const Screen& screen) const {
       .Text("entries ")
       .Text(WithSeparators(table.entries), kYellow)
       .Text("   in use " + InBinaryUnits(used) + " of " + InBinaryUnits(reserved) + "   runs " +
-            WithSeparators(table.runs));
+            WithSeparators(table.runs) + "   delta " + WithSeparators(table.delta_entries));
   add()
       .Text("          resets " + total(resets, RateOf(resets, earlier_resets)))
       .Text("   sorts " + total(table.sorts, RateOf(table.sorts, earlier_table.sorts)))

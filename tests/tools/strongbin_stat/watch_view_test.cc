@@ -35,6 +35,7 @@ PageSnapshot LookAt(uint64_t second) {
   look.tables.resets[0] = 3 * second;
   look.tables.sorts = 5;
   look.tables.runs = 2;
+  look.tables.delta_entries = 1'024;
   look.rocksdb.memtables = 2;
   look.rocksdb.made_memtables = 15;
   return look;
