@@ -171,12 +171,14 @@ def to_svg(cells, title):
             left, span = margin + column * width, (end - column) * width
             if is_block:
                 part = (ord(character) - 0x2580) / 8 * height
-                out.append(f'<rect x="{left:.1f}" y="{top + height - part:.1f}" width="{span:.1f}" height="{part:.1f}" fill="{colour}"/>')
+                out.append(f'<rect x="{left:.1f}" y="{top + height - part:.1f}" width="{span:.1f}" height="{part:.1f}" fill="{colour}" '
+                           'shape-rendering="crispEdges"/>')
             else:
-                text = "".join(c for c, _ in row[column:end])
-                if text.strip():
-                    weight = ' font-weight="bold"' if bold else ""
-                    out.append(f'<text x="{left:.1f}" y="{top + 13}" textLength="{span:.1f}" xml:space="preserve" '
-                               f'fill="{colour}"{weight}>{html.escape(text)}</text>')
+                # Word by word, each in its place and of its length, whatever the font.
+                weight = ' font-weight="bold"' if bold else ""
+                for word in re.finditer(r"\S+", "".join(c for c, _ in row[column:end])):
+                    out.append(f'<text x="{left + word.start() * width:.1f}" y="{top + 13}" '
+                               f'textLength="{len(word.group()) * width:.1f}" lengthAdjust="spacingAndGlyphs" '
+                               f'fill="{colour}"{weight}>{html.escape(word.group())}</text>')
             column = end
     return "\n".join(out + ["</svg>"]) + "\n"

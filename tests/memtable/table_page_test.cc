@@ -17,9 +17,8 @@ uint64_t Sum(const auto& cells) {
   return sum;
 }
 
-class TablePageTest : public testing::Test {
+class TablePageTest : public PageTest {
  protected:
-  void Open() const { REQUIRE_IN_CHILD(stats_internal::OpenPage(directory_.settings(), nullptr)); }
   static TableStats InPage() { return ReadOwnPage().tables; }
   // Keys in no order.
   static void Fill(AppendOnlyMemtable* table, uint64_t first, uint64_t count) {
@@ -33,8 +32,6 @@ class TablePageTest : public testing::Test {
     it.SeekToFirst();
     REQUIRE_IN_CHILD(it.status().ok());
   }
-
-  PageDirectory directory_;
 };
 
 TEST_F(TablePageTest, EntriesComeToThePageAtMostAStepLateAndExactlyWhenFrozen) {

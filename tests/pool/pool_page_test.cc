@@ -12,10 +12,8 @@
 namespace strongbin {
 namespace {
 
-class PoolPageTest : public testing::Test {
+class PoolPageTest : public PageTest {
  protected:
-  void Open() const { REQUIRE_IN_CHILD(stats_internal::OpenPage(directory_.settings(), nullptr)); }
-
   static bool Agree(const PoolStats& a, const PoolStats& b) {
     bool agree = true;
     ForEachMetric([&agree](const MetricInfo&, std::span<const uint64_t> x,
@@ -39,8 +37,6 @@ class PoolPageTest : public testing::Test {
     }
     ChunkPool::Release(chunks);
   }
-
-  PageDirectory directory_;
 };
 
 TEST_F(PoolPageTest, APoolThatIsMadeAfterThePageLivesInIt) {

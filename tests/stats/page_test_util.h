@@ -77,6 +77,19 @@ inline PageSnapshot ReadOwnPage() {
   return snapshot;
 }
 
+class PageTest : public testing::Test {
+ protected:
+  // In a child.
+  void Open() const {
+    std::string why;
+    const bool is_open = stats_internal::OpenPage(directory_.settings(), &why);
+    if (!is_open) std::fprintf(stderr, "%s\n", why.c_str());
+    REQUIRE_IN_CHILD(is_open);
+  }
+
+  PageDirectory directory_;
+};
+
 // The bytes of a good page with a different number in each cell and two pools, as a process with this number would
 // have written them.
 inline std::unique_ptr<stats_internal::PageLayout> NumberedPage(uint64_t pid) {

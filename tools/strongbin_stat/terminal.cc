@@ -62,8 +62,18 @@ Signals::Woken Signals::Wait(double seconds) const {
   return Woken::kByResize;
 }
 
-FullScreen::FullScreen() { Write("\033[?1049h\033[?25l\033[2J"); }
-FullScreen::~FullScreen() { Write("\033[?25h\033[?1049l"); }
+FullScreen::FullScreen() {
+  if (tcgetattr(STDOUT_FILENO, &outside_) == 0) {
+    termios quiet = outside_;
+    quiet.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    tcsetattr(STDOUT_FILENO, TCSANOW, &quiet);
+  }
+  Write("\033[?1049h\033[?25l\033[2J");
+}
+FullScreen::~FullScreen() {
+  Write("\033[?25h\033[?1049l");
+  tcsetattr(STDOUT_FILENO, TCSANOW, &outside_);
+}
 
 bool FullScreen::IsThere() { return isatty(STDOUT_FILENO) == 1; }
 

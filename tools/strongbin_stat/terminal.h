@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <string>
+#include <termios.h>
 
 #include "strongbin/tools/strongbin_stat/watch_view.h"
 
@@ -36,6 +37,9 @@ class FullScreen {
   static Screen Now();
   // Over the last frame, without flicker.
   static void Show(const std::string& frame);
+
+ private:
+  termios outside_ = {};  // what is typed, Ctrl-C too, must not show in the frame
 };
 
 }  // namespace strongbin::stat_tool

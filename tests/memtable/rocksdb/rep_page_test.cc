@@ -18,9 +18,8 @@ uint64_t Sum(const auto& cells) {
   return sum;
 }
 
-class RepPageTest : public testing::Test {
+class RepPageTest : public PageTest {
  protected:
-  void Open() const { REQUIRE_IN_CHILD(stats_internal::OpenPage(directory_.settings(), nullptr)); }
   static TableStats InPage() { return ReadOwnPage().tables; }
   static void Fill(Rep* rep, uint64_t first, uint64_t count) {
     for (uint64_t i = first; i < first + count; ++i) {
@@ -28,8 +27,6 @@ class RepPageTest : public testing::Test {
     }
   }
   static void Sort(Rep* rep) { OpenIterator(rep)->SeekToFirst(); }
-
-  PageDirectory directory_;
 };
 
 TEST_F(RepPageTest, EntriesComeToThePageAtMostAStepLateAndExactlyWhenTheMemtableIsAsked) {

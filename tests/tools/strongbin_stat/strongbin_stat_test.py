@@ -182,6 +182,7 @@ class StatTest(unittest.TestCase):
         self.assertEqual(terminal.finish(), 0)
         self.assertEqual((terminal.screen.modes[1049], terminal.screen.modes[25]), (False, True))
         self.assertEqual(terminal.screen.unknown, [])
+        self.assertNotIn("^C", "".join(character for row in terminal.screen.last_full for character, _ in row))
         self.assertIsNone(process.poll(), "a reader has ended what it looked at")
 
     def test_watch_follows_the_size_of_the_terminal(self):
