@@ -52,6 +52,7 @@ TEST_F(SharedPageTest, AChildMayHaveAPageOfItsOwn) {
 }
 
 TEST_F(SharedPageTest, ForkBesideOpeningHarmsNeither) {
+  if (kAddressSanitizer || kThreadSanitizer) GTEST_SKIP() << "sanitizers mind children of several threads";
   for (size_t round = 0; round < TestScale(20, 500); ++round) {
     EXPECT_EQ(InChild([this] {
                 std::thread opener([this] { Open(); });
