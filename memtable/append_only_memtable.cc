@@ -12,6 +12,7 @@
 #include "strongbin/memtable/iterator_impl.h"
 #include "strongbin/memtable/table_state.h"
 #include "strongbin/memtable/writer_lock.h"
+#include "strongbin/stats/stats_page.h"
 
 namespace strongbin {
 
@@ -117,7 +118,10 @@ class AppendOnlyMemtable::Impl {
 
   void Freeze() {
     const std::lock_guard<WriterLock> lock(lock_);
-    if (TableState* state = State()) state->IndexPending();
+    if (TableState* state = State()) {
+      state->IndexPending();
+      state->Report();
+    }
     // Release: who sees the table frozen sees all its entries.
     frozen_.store(true, std::memory_order_release);
   }
@@ -127,6 +131,7 @@ class AppendOnlyMemtable::Impl {
     TableStats stats = past_;
     if (TableState* state = State()) {
       state->IndexPending();
+      state->Report();
       state->AddTo(&stats);
     }
     return stats;
@@ -246,6 +251,7 @@ Status AppendOnlyMemtable::Impl::TryReplace(ResetKindLabel kind, TableState** pr
         past_, total);
   }
   past_.resets[static_cast<size_t>(kind)] += 1;
+  if (auto* page = stats_internal::CurrentPage()) page->tables.resets[static_cast<size_t>(kind)].AddShared(1);
   closed_.store(ends, std::memory_order_relaxed);
   // Release: a writer that sees the table writable again sees the new generation.
   frozen_.store(false, std::memory_order_release);
@@ -263,6 +269,7 @@ Status AppendOnlyMemtable::Impl::Replace(ResetKindLabel kind, WhenBusy when_busy
     if (!std::exchange(counted_busy, true)) {
       const std::lock_guard<WriterLock> lock(lock_);
       past_.busy_resets += 1;
+      if (auto* page = stats_internal::CurrentPage()) page->tables.busy_resets.AddShared(1);
     }
     if (when_busy == WhenBusy::kReturn) return status;
     std::this_thread::sleep_for(std::chrono::microseconds(100));

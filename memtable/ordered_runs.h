@@ -19,6 +19,7 @@
 #include "strongbin/memtable/run_maker.h"
 #include "strongbin/memtable/run_set.h"
 #include "strongbin/memtable/sorted_run.h"
+#include "strongbin/memtable/table_report.h"
 #include "strongbin/stats/cell.h"
 #include "strongbin/stats/metrics.h"
 
@@ -42,6 +43,9 @@ class OrderedRuns {
 
   OrderedRuns(ChunkSupply* supply, const typename Face::Log& log)
       : order_(log), space_{.supply = supply}, maker_(&space_, order_) {}
+  ~OrderedRuns() {
+    if (sorts_.Load() > 0 && stats_internal::CurrentPage() != nullptr) share_.Leave(Numbers());
+  }
   OrderedRuns(const OrderedRuns&) = delete;
   OrderedRuns& operator=(const OrderedRuns&) = delete;
 
@@ -54,11 +58,17 @@ class OrderedRuns {
     RefPtr<const Set> current = Current();
     if (current && current->Covers(end)) return current;
     const uint64_t from = current ? std::max(covered(*current), first) : first;
-    if (current && AddToDelta(*current, from, end)) return current;
+    if (current && AddToDelta(*current, from, end)) {
+      if (delta_inserts_.Load() >= report_due_) Report();
+      return current;
+    }
     RefPtr<const Set> extended = Extend(current, from, end);
     if (!extended) return extended;
-    const std::lock_guard<std::mutex> publishing(set_mutex_);
-    current_ = extended;
+    {
+      const std::lock_guard<std::mutex> publishing(set_mutex_);
+      current_ = extended;
+    }
+    Report();
     return extended;
   }
 
@@ -76,8 +86,9 @@ class OrderedRuns {
     for (size_t i = 0; i < current->count; ++i) bytes += current->runs[i]->size() * sizeof(RunRecord);
     return bytes;
   }
-  // Adds what was done to make order, and what there is now.
+  // Adds what was done to make order, and what there is now. Any thread.
   void AddTo(TableStats* stats) const {
+    SetKindBytes(stats, ChunkKind::k_run, used_bytes(), reserved_bytes(), 0);
     maker_.AddTo(stats);
     stats->sorts += sorts_.Load();
     stats->delta_inserts += delta_inserts_.Load();
@@ -85,6 +96,11 @@ class OrderedRuns {
     const RefPtr<const Set> current = Current();
     stats->runs = current ? current->count : 0;
     stats->delta_entries = current && current->delta ? current->delta->size() : 0;
+  }
+  // Brings the statistics page up to date; who makes order at this moment will do so itself. Any thread.
+  void ReportUnlessSorting() {
+    const std::unique_lock<std::mutex> sorting(sort_mutex_, std::try_to_lock);
+    if (sorting) Report();
   }
   // From now on runs that are let go of give their chunks to the operating system.
   void MakeCold() { space_.cold.store(true, std::memory_order_relaxed); }
@@ -108,6 +124,18 @@ class OrderedRuns {
 
   // Relaxed: whoever asks has sort_mutex_ or wants a number to look at.
   static uint64_t covered(const Set& set) { return set.covered.load(std::memory_order_relaxed); }
+
+  TableStats Numbers() const {
+    TableStats stats;
+    AddTo(&stats);
+    return stats;
+  }
+  // Brings the statistics page up to date. Under sort_mutex_.
+  void Report() {
+    if (stats_internal::CurrentPage() == nullptr) return;
+    share_.Publish(Numbers());
+    report_due_ = delta_inserts_.Load() + TableReport::kStep;
+  }
 
   RefPtr<const Set> Current() const {
     const std::lock_guard<std::mutex> lock(set_mutex_);
@@ -240,8 +268,10 @@ class OrderedRuns {
   Cell delta_inserts_;
   Cell delta_seals_;
 
-  std::mutex sort_mutex_;  // held while making order; taken before set_mutex_
-  CommonStart common_;     // sort_mutex_; of all keys in order
+  std::mutex sort_mutex_;                          // held while making order; taken before set_mutex_
+  CommonStart common_;                             // sort_mutex_; of all keys in order
+  stats_internal::PageShare<TableMetrics> share_;  // sort_mutex_
+  uint64_t report_due_ = 0;                        // sort_mutex_: at so many inserts into the delta
 
   mutable std::mutex set_mutex_;  // held for a pointer copy
   RefPtr<const Set> current_;

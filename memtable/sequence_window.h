@@ -17,9 +17,16 @@ class SequenceWindow {
  public:
   // Whether `sequence` has certainly not been noted before. Notes it.
   bool NoteNew(Sequence sequence) {
+    return NoteNew(sequence, [] {});
+  }
+  // The same; calls on_advance() on the way about once in 64 numbers that ascend.
+  template <class OnAdvance>
+  bool NoteNew(Sequence sequence, OnAdvance&& on_advance) {
     const uint64_t word = sequence / 64;
-    if (word > last_word_) [[unlikely]]
+    if (word > last_word_) [[unlikely]] {
       Advance(word);
+      on_advance();
+    }
     if (word + kWords <= last_word_) return false;
     uint64_t& bits = words_[word % kWords];
     const uint64_t bit = uint64_t{1} << (sequence % 64);

@@ -133,6 +133,7 @@ Status TableState::AppendAscending(std::span<const Write> writes, bool trusted_s
   }
   core_.ExtendBase(previous, writes.size(), max_sequence);
   Publish(writes.size(), walk);
+  core_.ReportProgress();
   *done = true;
   return Status::Code::kOk;
 }
@@ -168,6 +169,7 @@ Status TableState::AppendIndexed(std::span<const Write> writes, size_t built_cou
   }
   core_.SetIndexed(first + writes.size(), max_sequence);
   Publish(writes.size(), walk);
+  core_.ReportProgress();
   return Status::Code::kOk;
 }
 

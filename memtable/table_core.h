@@ -16,19 +16,11 @@
 #include "strongbin/memtable/ordered_cursor.h"
 #include "strongbin/memtable/ordered_runs.h"
 #include "strongbin/memtable/sequence_window.h"
+#include "strongbin/memtable/table_report.h"
 #include "strongbin/memtable/types.h"
 #include "strongbin/stats/metrics.h"
 
 namespace strongbin {
-
-// Sets the gauges of one kind of chunks.
-inline void SetKindBytes(TableStats* stats, ChunkKind kind, size_t used, size_t reserved, size_t abandoned) {
-  const auto i = static_cast<size_t>(kind);
-  stats->used_bytes[i] = used;
-  stats->reserved_bytes[i] = reserved;
-  stats->abandoned_bytes[i] = abandoned;
-  stats->peak_bytes[i] = std::max<uint64_t>(stats->peak_bytes[i], reserved);
-}
 
 // What both faces of the memtable share beyond the log: while entries ascend, the log itself is the base run; later
 // ones are indexed as they come, single ones some appends later; sorted runs are made when an ordered reader asks.
@@ -54,9 +46,11 @@ class TableCore {
   static constexpr uint64_t kBlock = 8;
   static constexpr uint64_t kMaxPending = 4 * kBlock;
 
-  // `expected_keys`: how many distinct keys the index may prepare for.
-  TableCore(ChunkSupply* supply, const Log& log, uint64_t expected_keys)
-      : log_(log), index_(supply, log, expected_keys), runs_(supply, log) {}
+  // `expected_keys`: how many distinct keys the index may prepare for. `add_to` gives the writer's numbers of the
+  // generation to the statistics page: those of its log and of AddIndexTo.
+  TableCore(ChunkSupply* supply, const Log& log, uint64_t expected_keys, TableReport::AddTo add_to = nullptr,
+            const void* generation = nullptr)
+      : log_(log), index_(supply, log, expected_keys), runs_(supply, log), report_(add_to, generation) {}
 
   static bool IsDone(Outcome outcome) { return outcome == Outcome::kNewKey || outcome == Outcome::kNewVersion; }
 
@@ -104,7 +98,16 @@ class TableCore {
     return base_count + entry_count <= 1 ? 0 : entry_count + std::min(base_count, kMaxIndexedBase);
   }
   const LookupIndex<Face>& index() const { return index_; }
-  void AddTo(TableStats* stats) const;  // gauges and counters of index and runs
+  void AddIndexTo(TableStats* stats) const;
+  void AddRunsTo(TableStats* stats) const { runs_.AddTo(stats); }  // any thread
+  // Brings the statistics page up to date: after a batch, where it is due; or at once.
+  void ReportProgress() { report_.OnProgress(log_.writer_size()); }
+  void ReportNow() {
+    report_.Report(log_.writer_size());
+    runs_.ReportUnlessSorting();
+  }
+  // The same for the last time, while the generation still has all it had.
+  void EndReport() { report_.End(); }
   void Drop() {
     runs_.MakeCold();
     index_.Drop();
@@ -157,6 +160,7 @@ class TableCore {
   const uint64_t hash_seed_ = ProcessHashSeed();
   LookupIndex<Face> index_;
   mutable OrderedRuns<Face> runs_;
+  TableReport report_;  // writer only
 
   // Writer only.
   bool ascending_ = true;
@@ -176,7 +180,7 @@ class TableCore {
 template <class Face>
 inline bool TableCore<Face>::AddOne(const Slot& entry) {
   const Sequence sequence = Face::SequenceOf(entry);
-  const bool is_new = sequences_.NoteNew(sequence);
+  const bool is_new = sequences_.NoteNew(sequence, [this] { ReportProgress(); });
   if (ascending_) {
     const int step = StepFrom(last_in_base_, entry);
     if (step < 0) {
@@ -333,10 +337,8 @@ bool TableCore<Face>::SetSources(OrderedCursor<Face>* cursor) const {
 }
 
 template <class Face>
-void TableCore<Face>::AddTo(TableStats* stats) const {
+void TableCore<Face>::AddIndexTo(TableStats* stats) const {
   SetKindBytes(stats, ChunkKind::k_index, index_.used_bytes(), index_.reserved_bytes(), index_.abandoned_bytes());
-  SetKindBytes(stats, ChunkKind::k_run, runs_.used_bytes(), runs_.reserved_bytes(), 0);
-  runs_.AddTo(stats);
   stats->ascending_entries = base_count();
   stats->indexed_keys = index_.key_count();
   stats->longest_chain = std::max(stats->longest_chain, index_.longest_chain_slots());

@@ -25,9 +25,10 @@ TableState::TableState(ChunkPool* pool, bool with_checksums, const Capacity& bas
       values_({.pool = pool, .min_buffer_bytes = first_value_buffer_bytes_}),
       log_(pool, ChunkKind::k_log),
       checksums_(with_checksums ? new (std::nothrow) AppendLog<uint32_t>(pool, ChunkKind::k_log) : nullptr),
-      core_(pool, log_, expected_keys) {}
+      core_(pool, log_, expected_keys, &AddWritersPart, this) {}
 
 TableState::~TableState() {
+  core_.EndReport();
   if (!cold_) return;
   core_.Drop();
   if (checksums_) checksums_->Drop();
@@ -49,14 +50,24 @@ bool TableState::ChecksumMatches(uint64_t position, const Entry& entry) const {
 }
 
 void TableState::AddTo(TableStats* stats) const {
+  AddWritersPart(this, stats);
+  core_.AddRunsTo(stats);
+}
+
+void TableState::AddWritersPart(const void* table_state, TableStats* stats) {
+  static_cast<const TableState*>(table_state)->AddWritersPart(stats);
+}
+
+void TableState::AddWritersPart(TableStats* stats) const {
   SetKindBytes(stats, ChunkKind::k_key, keys_.used_bytes(), keys_.reserved_bytes(), keys_.abandoned_bytes());
   SetKindBytes(stats, ChunkKind::k_value, values_.used_bytes(), values_.reserved_bytes(), values_.abandoned_bytes());
   const uint64_t checksum_bytes = checksums_ ? checksums_->writer_size() * sizeof(uint32_t) : 0;
   SetKindBytes(stats, ChunkKind::k_log, log_.writer_size() * sizeof(Entry) + checksum_bytes,
                log_.reserved_bytes() + (checksums_ ? checksums_->reserved_bytes() : 0),
                dead_count_.Load() * sizeof(Entry));
-  core_.AddTo(stats);
+  core_.AddIndexTo(stats);
   stats->entries = live_entry_count();
+  stats->appended_entries += live_entry_count();
   stats->buffers_examined += keys_.buffers_examined() + values_.buffers_examined();
 }
 

@@ -74,6 +74,8 @@ class TableState final : public Pinnable {
   // The table ends, and no generation follows.
   void EndTable(PoolAtEnd at_end) { use_.SetAtEnd(at_end); }
   void AddTo(TableStats* stats) const;  // sets gauges, adds counters
+  // Brings the statistics page up to date.
+  void Report() { core_.ReportNow(); }
 
   // ---- Readers ----
 
@@ -106,6 +108,8 @@ class TableState final : public Pinnable {
   template <class Arena>
   [[nodiscard]] static bool Refer(Arena* arena, const char* data, size_t size, ByteRef* ref);
   uint64_t IndexGrowth(uint64_t entry_count) const;
+  static void AddWritersPart(const void* table_state, TableStats* stats);
+  void AddWritersPart(TableStats* stats) const;
   Status AppendOne(const Write& write);
   Status AppendAscending(std::span<const Write> writes, bool trusted_sorted, bool* done, size_t* built_count);
   Status AppendIndexed(std::span<const Write> writes, size_t built_count);

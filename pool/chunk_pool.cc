@@ -2,6 +2,7 @@
 
 #include "strongbin/pool/chunk_pool_impl.h"
 #include "strongbin/pool/stack_frame.h"
+#include "strongbin/stats/stats_page.h"
 
 namespace strongbin {
 namespace {
@@ -22,15 +23,17 @@ void ForEachHome(std::span<const Chunk> chunks, Visit&& visit) {
 
 }  // namespace
 
-ChunkPool::ChunkPool(const ChunkPoolOptions& options)
-    : impl_(std::make_unique<Impl>(this, options)),
-      pressure_(PressureHook::Process().Add([this] { return impl_->RelievePressure(); }, PressureHook::Turn::kPools)) {}
+ChunkPool::ChunkPool(const ChunkPoolOptions& options) {
+  stats_internal::OpenPageIfAsked();
+  impl_ = std::make_unique<Impl>(this, options);
+  pressure_ = PressureHook::Process().Add([this] { return impl_->RelievePressure(); }, PressureHook::Turn::kPools);
+}
 
 ChunkPool::~ChunkPool() = default;
 
 ChunkPool& ChunkPool::Default() {
   // Never destroyed: a table in a static object or of a detached thread may outlive every destructor of the process.
-  static ChunkPool* const pool = new ChunkPool;
+  static ChunkPool* const pool = new ChunkPool({.name = "default"});
   return *pool;
 }
 
@@ -86,7 +89,10 @@ void ChunkPool::SetColdStart(const ColdStart& cold_start) { impl_->SetColdStart(
 bool ChunkPool::SetDecayMs(uint64_t decay_ms) { return impl_->SetDecayMs(decay_ms); }
 
 PoolStats ChunkPool::Stats() const {
-  return impl_->WithBooks([](const PoolBooks& books) { return books.stats(); });
+  return impl_->WithBooks([](PoolBooks& books) {
+    books.FollowPage();
+    return books.stats();
+  });
 }
 
 size_t ChunkPool::cap_bytes() const { return impl_->cap_bytes(); }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "strongbin/pool/chunk_supply.h"
 #include "strongbin/pool/pressure_hook.h"
@@ -63,6 +64,8 @@ struct ChunkPoolOptions {
   // Test double for the time by which chunks decay, in nanoseconds. With it no thread lets them decay: DropDecayed
   // does.
   std::function<uint64_t()> clock_ns = {};
+  // What the statistics page calls the pool.
+  std::string name = "pool";
   // Test double for the memory behind the chunks; overrides `source`. Must outlive the pool.
   ChunkSource* custom_source = nullptr;
 };

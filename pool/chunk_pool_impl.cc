@@ -32,7 +32,7 @@ ChunkPool::Impl::Impl(ChunkPool* pool, const ChunkPoolOptions& options)
       source_(options.custom_source != nullptr ? options.custom_source : own_source_.get()),
       on_event_(options.on_event),
       clock_ns_(options.clock_ns),
-      books_(options.cap_bytes),
+      books_(options.cap_bytes, options.name),
       fork_guard_(&mutex_, &RepairAfterFork, this) {
   if (options.decay_ms > 0) SetDecayMs(options.decay_ms);
 }

@@ -10,9 +10,9 @@ namespace strongbin {
 //
 // Owns nothing; 8 bytes, zero at first, may live in shared memory.
 // Thread safety: Load from any thread at any time. Add, Sub, Set and RaiseTo only under the lock (or by the single
-// writer) that guards what is counted; AddShared from any thread. Every access is relaxed: a cell orders nothing, it is
-// a number to look at. Who needs cells that agree with each other takes the lock that their writers hold. Cost: a plain
-// load and store; AddShared is one locked instruction.
+// writer) that guards what is counted; AddShared and RaiseToShared from any thread. Every access is relaxed: a cell
+// orders nothing, it is a number to look at. Who needs cells that agree with each other takes the lock that their
+// writers hold. Cost: a plain load and store; AddShared is one locked instruction.
 class Cell {
  public:
   uint64_t Load() const { return value_.load(std::memory_order_relaxed); }
@@ -23,6 +23,11 @@ class Cell {
     if (value > Load()) Set(value);
   }
   void AddShared(uint64_t amount) { value_.fetch_add(amount, std::memory_order_relaxed); }
+  void RaiseToShared(uint64_t value) {
+    uint64_t now = Load();
+    while (now < value && !value_.compare_exchange_weak(now, value, std::memory_order_relaxed)) {
+    }
+  }
 
  private:
   std::atomic<uint64_t> value_{0};

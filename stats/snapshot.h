@@ -49,6 +49,16 @@ Metrics<uint64_t> Snapshot(const Metrics<Cell>& cells) {
   return result;
 }
 
+// Gives `to` the numbers of `from`.
+template <template <class> class Metrics>
+void CopyCells(const Metrics<Cell>& from, Metrics<Cell>& to) {
+  ForEachMetric(
+      [](const MetricInfo&, std::span<Cell> new_home, std::span<const Cell> cells) {
+        for (size_t i = 0; i < cells.size(); ++i) new_home[i].Set(cells[i].Load());
+      },
+      to, from);
+}
+
 // What happened between two snapshots: counters are subtracted, gauges and maxima are those of `later`. A counter that
 // went back (the snapshots are of two pools, or in the wrong order) gives 0 and never wraps.
 template <template <class> class Metrics>

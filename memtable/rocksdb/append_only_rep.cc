@@ -132,12 +132,21 @@ size_t AppendOnlyRep::ApproximateMemoryUsage() {
 
 void AppendOnlyRep::AddTo(TableStats* stats) const {
   const std::lock_guard<WriterLock> lock(lock_);
-  SetKindBytes(stats, ChunkKind::k_key, state_->log.used_bytes(), state_->log.reserved_bytes(),
-               state_->log.abandoned_bytes());
-  SetKindBytes(stats, ChunkKind::k_log, state_->log.handle_used_bytes(), state_->log.handle_reserved_bytes(), 0);
-  state_->core.AddTo(stats);
-  stats->entries = state_->log.size();
-  stats->buffers_examined += state_->log.buffers_examined();
+  state_->core.ReportNow();
+  RepState::AddWritersPart(state_.get(), stats);
+  state_->core.AddRunsTo(stats);
+}
+
+RepState::~RepState() { core.EndReport(); }
+
+void RepState::AddWritersPart(const void* rep_state, TableStats* stats) {
+  const EncodedLog& log = static_cast<const RepState*>(rep_state)->log;
+  SetKindBytes(stats, ChunkKind::k_key, log.used_bytes(), log.reserved_bytes(), log.abandoned_bytes());
+  SetKindBytes(stats, ChunkKind::k_log, log.handle_used_bytes(), log.handle_reserved_bytes(), 0);
+  static_cast<const RepState*>(rep_state)->core.AddIndexTo(stats);
+  stats->entries = log.size();
+  stats->appended_entries += log.size();
+  stats->buffers_examined += log.buffers_examined();
 }
 
 }  // namespace strongbin

@@ -13,6 +13,7 @@
 #include "strongbin/memtable/rocksdb/comparator_check.h"
 #include "strongbin/memtable/rocksdb/shared_monitor.h"
 #include "strongbin/pool/pressure_monitor.h"
+#include "strongbin/stats/page_share.h"
 #include "strongbin/stats/snapshot.h"
 
 namespace strongbin {
@@ -41,6 +42,7 @@ class Registry {
     numbers_.memtables_max = std::max<uint64_t>(numbers_.memtables_max, alive_.size());
     ++numbers_.made_memtables;
     if (home == RepMemory::Home::kEngineArena) ++numbers_.engine_arena_memtables;
+    Publish();
   }
   void Remove(const AppendOnlyRep& rep, const TableStats& last) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -48,10 +50,12 @@ class Registry {
     AddBytes(rep, &numbers_);
     numbers_.unappended_entries += rep.unappended_count();
     Accumulate(&ended_, last, /*has_ended=*/true);
+    Publish();
   }
   void CountFallback() {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++numbers_.fallback_memtables;
+    Publish();
   }
 
   void AddTo(ProcessStats* stats) {
@@ -70,9 +74,18 @@ class Registry {
     stats->heap_bytes += rep.memory().heap_bytes();
     stats->engine_bytes += rep.memory().engine_bytes();
   }
+  // Under mutex_. The bytes from elsewhere are RepMemory's to tell, when they are taken.
+  void Publish() {
+    RocksDBStats now = numbers_;
+    now.memtables = alive_.size();
+    now.heap_bytes = 0;
+    now.engine_bytes = 0;
+    share_.Publish(now);
+  }
 
   std::mutex mutex_;
   // Guarded by mutex_.
+  stats_internal::PageShare<RocksDBMetrics> share_;
   std::set<const AppendOnlyRep*> alive_;
   TableStats ended_;
   RocksDBStats numbers_;
@@ -100,6 +113,7 @@ std::unique_ptr<ChunkPool> MakeOwnPool(const RepOptions& options) {
   pool_options.cap_bytes = options.pool_cap_bytes;
   pool_options.decay_ms = options.pool_decay_ms;
   pool_options.cold_start = ColdStartOf(options.cold_start);
+  pool_options.name = "own";
   return std::make_unique<ChunkPool>(pool_options);
 }
 
@@ -132,6 +146,9 @@ RepHost::RepHost(const RepOptions& options)
     : options_(options),
       own_pool_(MakeOwnPool(options)),
       monitor_(options.pressure_monitor ? ShareMonitor(&monitor_report_) : nullptr) {
+  // Here and not where pools are made: the pool of the process may be older than a fork, or than the wish for a page.
+  stats_internal::OpenPageIfAsked();
+  if (options.stats_page) OpenStatsPage(&why_no_page_);
   if (options.write_buffer_manager != nullptr) managers_.push_back(options.write_buffer_manager);
 }
 
@@ -159,6 +176,7 @@ rdb::MemTableRep* RepHost::Make(const rdb::MemTableRep::KeyComparator& comparato
   if (OrderIsBytewise(comparator, logger)) {
     std::shared_ptr<BufferCharge> charge;
     const RepMemory::Home home = ChooseHome(&charge, logger);
+    TellOfPage(logger);
     try {
       LogMonitor(logger);
       auto rep = std::make_unique<AppendOnlyRep>(allocator, &PreparePool(), home, std::move(charge), shared_from_this(),
@@ -188,6 +206,18 @@ bool RepHost::OrderIsBytewise(const rdb::MemTableRep::KeyComparator& comparator,
                                                     : "their comparator is not known to be the bytewise one");
   }
   return false;
+}
+
+void RepHost::TellOfPage(rdb::Logger* logger) {
+  if (!options_.stats_page) return;
+  std::call_once(page_told_, [&] {
+    const std::string path = StatsPagePath();
+    if (path.empty()) {
+      rdb::Warn(logger, "[strongbin] there is no statistics page: %s", why_no_page_.c_str());
+    } else {
+      rdb::Info(logger, "[strongbin] statistics page: %s", path.c_str());
+    }
+  });
 }
 
 ChunkPool& RepHost::PreparePool() {

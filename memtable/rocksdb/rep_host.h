@@ -50,6 +50,8 @@ class RepHost final : public RepListener, public std::enable_shared_from_this<Re
   ChunkPool& Pool() const { return own_pool_ ? *own_pool_ : ChunkPool::Default(); }
   ChunkPool& PreparePool();
   void LogMonitor(ROCKSDB_NAMESPACE::Logger* logger);
+  // Logs, once, where the statistics page is that the options ask for.
+  void TellOfPage(ROCKSDB_NAMESPACE::Logger* logger);
   // The manager to charge and where chunks must come from for the limits to hold.
   RepMemory::Home ChooseHome(std::shared_ptr<BufferCharge>* charge, ROCKSDB_NAMESPACE::Logger* logger);
 
@@ -58,6 +60,8 @@ class RepHost final : public RepListener, public std::enable_shared_from_this<Re
   std::string monitor_report_;  // why there is no monitor, or what it watches
   const std::shared_ptr<PressureMonitor> monitor_;
   std::once_flag pool_prepared_;
+  std::string why_no_page_;
+  std::once_flag page_told_;
 
   std::mutex mutex_;
   // Guarded by mutex_.

@@ -36,6 +36,7 @@ Chunk RepMemory::AcquireFromHeap(size_t min_bytes) {
   if (!chunk) return {};
   heap_chunks_.Push(chunk);
   heap_bytes_.AddShared(bytes);
+  if (auto* page = stats_internal::CurrentPage()) page->rocksdb.heap_bytes.AddShared(bytes);
   return chunk;
 }
 
@@ -45,7 +46,7 @@ Chunk RepMemory::AcquireFromEngine(size_t min_bytes) {
   try {
     char* data = engine_->AllocateInEngine(bytes);
     if (data == nullptr) return {};
-    engine_bytes_.AddShared(bytes);
+    CountEngineBytes(bytes);
     data += (0 - reinterpret_cast<uintptr_t>(data)) & (kChunkAlignment - 1);
     return {data, min_bytes};
   } catch (const std::bad_alloc&) {

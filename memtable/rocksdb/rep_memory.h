@@ -10,6 +10,7 @@
 #include "strongbin/arena/chunk_list.h"
 #include "strongbin/pool/chunk_pool.h"
 #include "strongbin/stats/cell.h"
+#include "strongbin/stats/stats_page.h"
 
 namespace strongbin {
 
@@ -58,7 +59,10 @@ class RepMemory final : public ChunkSupply {
   uint64_t heap_bytes() const { return heap_bytes_.Load(); }      // ever taken from the heap
   uint64_t engine_bytes() const { return engine_bytes_.Load(); }  // ever taken from RocksDB's arena
   // For what the memtable takes there itself.
-  void CountEngineBytes(size_t bytes) { engine_bytes_.AddShared(bytes); }
+  void CountEngineBytes(size_t bytes) {
+    engine_bytes_.AddShared(bytes);
+    if (auto* page = stats_internal::CurrentPage()) page->rocksdb.engine_bytes.AddShared(bytes);
+  }
 
  private:
   Chunk AcquireFromHeap(size_t min_bytes);

@@ -81,6 +81,7 @@ const std::unordered_map<std::string, rdb::OptionTypeInfo>& RepOptionTypes() {
       {"cold_start", rdb::OptionTypeInfo::Enum(offsetof(RepOptions, cold_start), cold_starts)},
       {"drop_pool_when_unused", {offsetof(RepOptions, drop_pool_when_unused), rdb::OptionType::kBoolean}},
       {"pressure_monitor", {offsetof(RepOptions, pressure_monitor), rdb::OptionType::kBoolean}},
+      {"stats_page", {offsetof(RepOptions, stats_page), rdb::OptionType::kBoolean}},
   };
   return *types;
 }

@@ -33,7 +33,7 @@ enum class RepColdStart : uint8_t {
   kNone,       // each page is made when it is first touched
 };
 
-// The fields up to `pressure_monitor` are also options of RocksDB's string form, under the same names and with the
+// The fields up to `stats_page` are also options of RocksDB's string form, under the same names and with the
 // values named in docs/rocksdb.md.
 struct RepOptions {
   RepOrder order = RepOrder::kAuto;
@@ -49,6 +49,8 @@ struct RepOptions {
   // Watch the system's and the cgroup's memory pressure, and call the process's hook for it. One monitor serves all
   // factories. Where it cannot be started, DB::Open answers NotSupported and says why.
   bool pressure_monitor = false;
+  // Show the statistics of the process to strongbin-stat, see docs/statistics.md. Once open, the page stays.
+  bool stats_page = false;
   // Charged for all chunks that memtables hold. Null: the manager of the database, if DB::Open shows it to the factory.
   std::shared_ptr<ROCKSDB_NAMESPACE::WriteBufferManager> write_buffer_manager = {};
 };

@@ -40,8 +40,11 @@ struct RepState : RefCounted<RepState> {
       : farewell{std::move(who_listens)},
         memory(pool, home, std::move(charge), engine),
         log(&memory),
-        core(&memory, log, /*expected_keys=*/0) {}
-  ~RepState() = default;
+        core(&memory, log, /*expected_keys=*/0, &AddWritersPart, this) {}
+  ~RepState();
+
+  // What the writers of a RepState have done. Under their lock.
+  static void AddWritersPart(const void* rep_state, TableStats* stats);
 
   // The first member, so that its destructor runs when all chunks have gone back.
   struct Farewell {

@@ -1,10 +1,13 @@
 #include "strongbin/stats/metrics.h"
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
 
+#include "strongbin/stats/identities.h"
 #include "strongbin/tests/stats/stats_test_util.h"
 
 namespace strongbin {
@@ -63,16 +66,10 @@ TYPED_TEST(MetricListTest, LabelsAreOneForEachCellAndDistinct) {
       stats);
 }
 
-// docs/metrics.md is the list for people; it cannot lag behind.
-TEST(MetricReferenceTest, DocsShowTheWholeList) {
-  std::string page =
-      "# Metrics\n\n"
-      "Made from `stats/metrics.def` by `tests/stats/metrics_test.cc` (`STRONGBIN_UPDATE_GOLDEN=1` rewrites it). A "
-      "counter only grows; a\n"
-      "gauge goes up and down; a maximum is the highest value that its gauge has had. Metrics with a label have one "
-      "number for each of\n"
-      "its values.\n";
-  const auto append = [&page](std::string_view title, const std::vector<MetricInfo>& infos) {
+// The part of the page for people that the list alone decides; it cannot lag behind.
+std::string GeneratedReference() {
+  std::string page;
+  const auto append = [&page](std::string_view title, std::string_view group, const std::vector<MetricInfo>& infos) {
     page += "\n## " + std::string(title) +
             "\n\n| name | type | unit | one for each | what it is |\n| --- | --- | --- | --- | --- |\n";
     for (const MetricInfo& info : infos) {
@@ -82,11 +79,52 @@ TEST(MetricReferenceTest, DocsShowTheWholeList) {
       page += "| `" + std::string(info.name) + "` | " + std::string(type) + " | " + std::string(info.unit) + " | " +
               std::string(info.label) + " | " + std::string(info.help) + " |\n";
     }
+    page += "\nAt every quiet point:\n\n";
+    for (const Identity& identity : AllIdentities()) {
+      if (identity.group != group) continue;
+      page += "- `" + std::string(identity.text) + "`" +
+              (identity.label.empty() ? "" : ", for each " + std::string(identity.label)) + ": " +
+              std::string(identity.help) + "\n";
+    }
   };
-  append("A pool", ListOf<PoolStats>());
-  append("A table", ListOf<TableStats>());
-  append("The RocksDB face", ListOf<RocksDBStats>());
-  ExpectGolden("docs/metrics.md", page);
+  append("A pool", "pool", ListOf<PoolStats>());
+  append("A table", "table", ListOf<TableStats>());
+  append("The RocksDB face", "rocksdb", ListOf<RocksDBStats>());
+  return page;
+}
+
+TEST(MetricReferenceTest, DocsShowTheWholeListAndWhatHoldsWithinIt) {
+  const std::string file = "docs/statistics.md";
+  std::ifstream stream(SourceRoot() / file);
+  const std::string page{std::istreambuf_iterator<char>(stream), {}};
+  const std::string begin = "<!-- from here on made from stats/metrics.def -->\n";
+  const size_t at = page.find(begin);
+  ASSERT_NE(at, std::string::npos);
+  ExpectGolden(file, page.substr(0, at + begin.size()) + GeneratedReference());
+}
+
+TEST(IdentityTest, EachIsFoundBrokenByTheNumbersThatBreakIt) {
+  EXPECT_EQ(BrokenIdentities(PoolStats()) + BrokenIdentities(TableStats()) + BrokenIdentities(RocksDBStats()), "");
+  PoolStats pool;
+  pool.gets[3] = 1;
+  EXPECT_EQ(BrokenIdentities(pool), "gets == hits + misses (16384)\ngets == kind_gets\n");
+  pool.hits[3] = 1;
+  pool.kind_gets[0] = 1;
+  EXPECT_EQ(BrokenIdentities(pool), "");
+  pool.idle_bytes[1] = pool.fresh_bytes[1] = 4096;
+  EXPECT_EQ(BrokenIdentities(pool), "idle_bytes <= cap_bytes\n");
+  pool.cap_bytes = 4096;
+  EXPECT_EQ(BrokenIdentities(pool), "");
+  pool.returned_bytes[1] = 1;
+  EXPECT_EQ(BrokenIdentities(pool),
+            "fresh_bytes - returned_bytes == idle_bytes + lent_bytes + slab_free_bytes (4096)\n");
+  TableStats table;
+  table.used_bytes[2] = 1;
+  table.entries = 1;
+  EXPECT_EQ(BrokenIdentities(table), "used_bytes <= reserved_bytes (log)\nentries <= appended_entries\n");
+  RocksDBStats rocksdb;
+  rocksdb.memtables = 1;
+  EXPECT_EQ(BrokenIdentities(rocksdb), "memtables <= made_memtables\nmemtables <= memtables_max\n");
 }
 
 TEST(CellTest, ZeroBytesAreAValidStart) {

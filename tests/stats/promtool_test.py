@@ -13,7 +13,7 @@ if promtool is None:
     sys.exit(SKIPPED)
 
 failed = False
-for page in sorted((pathlib.Path(__file__).resolve().parent / "testdata").glob("*.prom")):
+for page in sorted(pathlib.Path(__file__).resolve().parents[1].rglob("testdata/*.prom")):
     result = subprocess.run([promtool, "check", "metrics"], input=page.read_bytes(), capture_output=True, check=False)
     messages = (result.stdout + result.stderr).decode()
     print(f"{page.name}: exit status {result.returncode}\n{messages}")

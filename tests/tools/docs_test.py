@@ -7,7 +7,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 FOLDERS = "stats|pool|arena|memtable|tools|tests|docs|cmake|\\.ci"
-# In backticks or in a command line of a code block: tools/setup, docs/metrics.md, stats/
+# In backticks or in a command line of a code block: tools/setup, docs/statistics.md, stats/
 PATH = re.compile(rf"(?:^|[`\s])((?:{FOLDERS})/[\w./-]*)", re.M)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <unistd.h>
 
 #include <gflags/gflags.h>
 
+#include "strongbin/tools/command_line.h"
 #include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/format.h"
 
@@ -50,14 +50,8 @@ DEFINE_string(db, "", "directory for RocksDB's files; empty: a fresh one below t
 DEFINE_uint64(inject_pause_ms, 0,
               "one pause of this length in the middle of each run, to see that the latency account shows it");
 
-namespace GFLAGS_NAMESPACE {
-extern void (*gflags_exitfunc)(int);  // what gflags calls on a bad command line; exported, in no header
-}  // namespace GFLAGS_NAMESPACE
-
 namespace strongbin::dbbench {
 namespace {
-
-[[noreturn]] void ExitWithUsageStatus(int) { std::exit(2); }
 
 std::vector<std::string> Split(std::string_view list) {
   std::vector<std::string> parts;
@@ -160,17 +154,9 @@ ParsedFlags ParseFlags(int argc, char** argv) {
   ParsedFlags parsed;
   Config& config = parsed.config;
   for (int i = 0; i < argc; ++i) config.command_line.append(i == 0 ? "" : " ").append(argv[i]);
-  GFLAGS_NAMESPACE::gflags_exitfunc = &ExitWithUsageStatus;
-  // gflags moves the words about, and the caller may need them as they were.
-  std::vector<char*> copy(argv, argv + argc);
-  copy.push_back(nullptr);
-  char** words = copy.data();
-  gflags::ParseCommandLineNonHelpFlags(&argc, &words, true);
-  for (int i = 1; i < argc; ++i) parsed.words.emplace_back(words[i]);
-  for (const char* name : {"help", "helpfull", "helpshort"}) {
-    std::string value;
-    parsed.help |= gflags::GetCommandLineOption(name, &value) && value == "true";
-  }
+  const CommandLine line = ParseCommandLine(argc, argv);
+  parsed.words = line.words;
+  parsed.help = line.help;
   if (parsed.help) return parsed;
 
   Checker checker;
@@ -209,17 +195,10 @@ ParsedFlags ParseFlags(int argc, char** argv) {
 }
 
 std::string UsageText() {
-  std::string text =
-      "dbbench [selfcheck] [flags]\n"
-      "  Runs named tests against named engines and reports. Without flags: the default comparison.\n"
-      "  selfcheck: checks the harness itself and its bounds; exit status 1 when one does not hold.\n\nFlags:\n";
-  std::vector<gflags::CommandLineFlagInfo> flags;
-  gflags::GetAllFlags(&flags);
-  for (const gflags::CommandLineFlagInfo& flag : flags) {
-    if (!std::string_view(flag.filename).ends_with("dbbench/flags.cc")) continue;
-    text += "  --" + flag.name + "=" + flag.default_value + "\n      " + flag.description + "\n";
-  }
-  return text;
+  return "dbbench [selfcheck] [flags]\n"
+         "  Runs named tests against named engines and reports. Without flags: the default comparison.\n"
+         "  selfcheck: checks the harness itself and its bounds; exit status 1 when one does not hold.\n\nFlags:\n" +
+         FlagList("dbbench/flags.cc");
 }
 
 }  // namespace strongbin::dbbench

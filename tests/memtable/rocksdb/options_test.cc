@@ -24,7 +24,7 @@ const std::vector<NamedValue>& OtherThanDefaults() {
       new std::vector<NamedValue>{{"order", "fallback", "fallback"},     {"pool", "own", "own"},
                                   {"pool_cap_bytes", "16M", "16777216"}, {"cold_start", "none", "none"},
                                   {"pool_decay_ms", "5000", "5000"},     {"drop_pool_when_unused", "true", "true"},
-                                  {"pressure_monitor", "true", "true"}};
+                                  {"pressure_monitor", "true", "true"},  {"stats_page", "true", "true"}};
   return *values;
 }
 std::string OptionString() {
@@ -133,6 +133,7 @@ TEST_F(OptionsTest, BadValuesAreRefusedByTheNameOfTheOption) {
                                                                     {"pool_decay_ms", "18446744073709551616"},
                                                                     {"drop_pool_when_unused", "perhaps"},
                                                                     {"pressure_monitor", "sometimes"},
+                                                                    {"stats_page", "perhaps"},
                                                                     {"colour", "green"}};
   for (const auto& [name, value] : refused) {
     const std::string text = name + "=" + value;
