@@ -144,7 +144,7 @@ TEST(RepLargeIteratorTest, ManyRunsAreWalkedAsOne) {
     };
     const RepIteratorPtr iterator = OpenIterator(table.rep.get());
     add(Scaled(150'000, 80'000));
-    // Rising sizes are merged again and again, falling ones stay.
+    // Rising sizes are merged again and again, steeply falling ones stay, and small ones go into the delta.
     for (const uint64_t size : {1u, 2u, 3u, 5u, 50u, 500u, 3'000u, 1'200u, 500u, 200u, 80u, 30u, 10u, 3u, 1u}) {
       iterator->SeekToLast();
       ASSERT_TRUE(SamePlace(*iterator, &*model.rbegin()));
@@ -152,8 +152,9 @@ TEST(RepLargeIteratorTest, ManyRunsAreWalkedAsOne) {
     }
     ASSERT_TRUE(SameWalk(table.rep.get(), model, /*forward=*/true));
     ASSERT_TRUE(SameWalk(table.rep.get(), model, /*forward=*/false));
-    EXPECT_GT(table.Stats().runs, 6u);
-    EXPECT_GT(table.Stats().merges, 4u);
+    EXPECT_GE(table.Stats().runs, 3u);
+    EXPECT_GE(table.Stats().merges, 2u);
+    EXPECT_GT(table.Stats().delta_entries, 0u);
     for (uint64_t i = 0; i < 2'000; ++i) {
       const ModelKey target{prefix + std::to_string(Below(&random, 50'000)), Below(&random, 41)};
       iterator->Seek(InternalKeyOf(target.key, target.sequence), nullptr);
