@@ -59,7 +59,7 @@ class OrderedRuns {
     if (current && current->Covers(end)) return current;
     const uint64_t from = current ? std::max(covered(*current), first) : first;
     if (current && AddToDelta(*current, from, end)) {
-      if (delta_inserts_.Load() >= report_due_) Report();
+      if (delta_inserts_.Load() >= share_.due()) Report();
       return current;
     }
     RefPtr<const Set> extended = Extend(current, from, end);
@@ -133,8 +133,7 @@ class OrderedRuns {
   // Brings the statistics page up to date. Under sort_mutex_.
   void Report() {
     if (stats_internal::CurrentPage() == nullptr) return;
-    share_.Publish(Numbers());
-    report_due_ = delta_inserts_.Load() + TableReport::kStep;
+    share_.Publish(Numbers(), delta_inserts_.Load() + TableReport::kStep);
   }
 
   RefPtr<const Set> Current() const {
@@ -271,7 +270,6 @@ class OrderedRuns {
   std::mutex sort_mutex_;                          // held while making order; taken before set_mutex_
   CommonStart common_;                             // sort_mutex_; of all keys in order
   stats_internal::PageShare<TableMetrics> share_;  // sort_mutex_
-  uint64_t report_due_ = 0;                        // sort_mutex_: at so many inserts into the delta
 
   mutable std::mutex set_mutex_;  // held for a pointer copy
   RefPtr<const Set> current_;

@@ -36,15 +36,14 @@ class TableReport {
 
   // The writer has come to `entry_count` entries.
   void OnProgress(uint64_t entry_count) {
-    if (stats_internal::CurrentPage() != nullptr && entry_count >= due_) [[unlikely]]
+    if (stats_internal::CurrentPage() != nullptr && entry_count >= share_.due()) [[unlikely]]
       Report(entry_count);
   }
   [[gnu::cold, gnu::noinline]] void Report(uint64_t entry_count) {
     if (add_to_ == nullptr || stats_internal::CurrentPage() == nullptr) return;
     TableStats now;
     add_to_(generation_, &now);
-    share_.Publish(now);
-    due_ = entry_count + kStep;
+    share_.Publish(now, entry_count + kStep);
   }
   // The generation ends, while it still has all it had.
   void End() {
@@ -57,7 +56,6 @@ class TableReport {
  private:
   const AddTo add_to_;
   const void* const generation_;
-  uint64_t due_ = 0;
   stats_internal::PageShare<TableMetrics> share_;
 };
 

@@ -57,7 +57,7 @@ struct PageHeader {
 struct alignas(kCacheLineBytes) PoolSlot {
   std::atomic<uint64_t> number;  // pools are numbered from 1 in the order in which they came to the page
   char name[kPageNameBytes];     // padded with zeros; written before the number
-  alignas(kCacheLineBytes) PoolCells cells;
+  PoolCells cells;
 };
 inline constexpr uint64_t kSlotInWork = UINT64_MAX;
 

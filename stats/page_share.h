@@ -21,9 +21,12 @@ namespace strongbin::stats_internal {
 template <template <class> class Metrics>
 class PageShare {
  public:
-  void Publish(const Metrics<uint64_t>& now) {
-    if (PageLayout* page = CurrentPage()) PublishIn(page, now);
+  // `due` is the caller's own mark of when to publish again.
+  void Publish(const Metrics<uint64_t>& now, uint64_t due) {
+    if (PageLayout* page = CurrentPage()) PublishIn(page, now, due);
   }
+  // The last one; 0 at first.
+  uint64_t due() const { return shown_ == nullptr ? 0 : shown_->due; }
   // The object ends: counters and maxima stay, gauges go.
   void Leave(Metrics<uint64_t> last) {
     PageLayout* page = CurrentPage();
@@ -33,21 +36,23 @@ class PageShare {
           if (info.type == MetricType::kGauge) std::ranges::fill(values, 0);
         },
         last);
-    PublishIn(page, last);
+    PublishIn(page, last, /*due=*/0);
   }
 
  private:
   // Made when there is a page, so that objects without one stay small.
   struct Shown {
     PageLayout* page = nullptr;
+    uint64_t due = 0;
     Metrics<uint64_t> numbers{};
   };
 
   // Without memory nothing is shown.
-  void PublishIn(PageLayout* page, const Metrics<uint64_t>& now) {
+  void PublishIn(PageLayout* page, const Metrics<uint64_t>& now, uint64_t due) {
     if (shown_ == nullptr) shown_.reset(new (std::nothrow) Shown);
     if (shown_ == nullptr) return;
     if (page != shown_->page) *shown_ = {.page = page};
+    shown_->due = due;
     ForEachMetric(
         [](const MetricInfo& info, std::span<const uint64_t> to, std::span<uint64_t> shown, std::span<Cell> cells) {
           for (size_t i = 0; i < to.size(); ++i) {

@@ -80,7 +80,7 @@ class Registry {
     now.memtables = alive_.size();
     now.heap_bytes = 0;
     now.engine_bytes = 0;
-    share_.Publish(now);
+    share_.Publish(now, /*due=*/0);
   }
 
   std::mutex mutex_;

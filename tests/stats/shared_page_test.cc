@@ -95,17 +95,17 @@ TEST_F(SharedPageTest, SharesAddUpAndTakeTheirGaugesWithThem) {
               PageShare<TableMetrics> a, b;
               TableStats stats;
               stats.entries = 5;
-              a.Publish(stats);  // no page yet
+              a.Publish(stats, /*due=*/0);  // no page yet
               Open();
               stats.sorts = 2;
               stats.longest_chain = 9;
-              a.Publish(stats);
+              a.Publish(stats, /*due=*/0);
               stats.longest_chain = 4;
-              b.Publish(stats);
+              b.Publish(stats, /*due=*/0);
               REQUIRE_IN_CHILD(ReadOwnPage().tables.entries == 10 && ReadOwnPage().tables.sorts == 4);
               REQUIRE_IN_CHILD(ReadOwnPage().tables.longest_chain == 9);
               stats.entries = 1;
-              a.Publish(stats);
+              a.Publish(stats, /*due=*/0);
               REQUIRE_IN_CHILD(ReadOwnPage().tables.entries == 6);
               stats.sorts = 3;
               a.Leave(stats);
@@ -138,7 +138,7 @@ TEST_F(SharedPageTest, ReadersKilledAtAnyMomentHarmNothing) {
                   TableStats stats;
                   for (uint64_t round = 0; round < rounds; ++round) {
                     stats.sorts = round + 1;
-                    share.Publish(stats);
+                    share.Publish(stats, /*due=*/0);
                     PoolSlot* slot = TakePoolSlot(page, "pool");
                     slot->cells.gets[0].Add(1);
                     LeavePoolSlot(page, slot);
