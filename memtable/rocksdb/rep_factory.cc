@@ -36,8 +36,8 @@ class AppendOnlyRepFactory final : public rdb::MemTableRepFactory {
   // DB::Open calls it with the options of the database.
   rdb::Status ValidateOptions(const rdb::DBOptions& db_options,
                               const rdb::ColumnFamilyOptions& cf_options) const override {
-    if (const rdb::Status checked = CheckComparator(options_, cf_options); !checked.ok()) return checked;
-    if (const rdb::Status noted = Host().NoteDatabase(db_options); !noted.ok()) return noted;
+    if (rdb::Status checked = CheckComparator(options_, cf_options); !checked.ok()) return checked;
+    if (rdb::Status noted = Host().NoteDatabase(db_options); !noted.ok()) return noted;
     return MemTableRepFactory::ValidateOptions(db_options, cf_options);
   }
 
@@ -85,7 +85,7 @@ std::shared_ptr<rdb::MemTableRepFactory> NewAppendOnlyRepFactory(const RepOption
 rdb::Status ConfigureRocksDB(rdb::DBOptions* db_options, rdb::ColumnFamilyOptions* cf_options,
                              const RepOptions& options) {
   if (cf_options != nullptr) {
-    if (const rdb::Status checked = CheckComparator(options, *cf_options); !checked.ok()) return checked;
+    if (rdb::Status checked = CheckComparator(options, *cf_options); !checked.ok()) return checked;
   }
   RepOptions with_manager = options;
   if (db_options != nullptr) {
