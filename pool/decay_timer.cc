@@ -82,6 +82,10 @@ void DecayTimer::Stop() {
 void DecayTimer::ForgetThreadAfterFork(void* timer) {
   auto* self = static_cast<DecayTimer*>(timer);
   self->thread_.Forget();
+  // A call that was running did not come to say when it wants to be called next.
+  for (Entry& entry : self->entries_) {
+    if (entry.client == self->running_) entry.due_ns = 0;
+  }
   self->running_ = nullptr;
   // The old one still counts the parent's thread among its waiters. It owns nothing that would have to be freed.
   std::construct_at(&self->changed_);
