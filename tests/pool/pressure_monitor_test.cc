@@ -226,6 +226,7 @@ TEST_F(PressureMonitorTest, AnOrdinaryUserIsToldWhatIsForbidden) {
 }
 
 TEST_F(PressureMonitorTest, WithoutDescriptorsItDoesNotStartAndSaysSo) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the sanitizers' own look at memory needs a descriptor";
   FakePressure system(system_path());
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
