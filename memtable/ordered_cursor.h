@@ -238,6 +238,8 @@ class OrderedCursor {
     if (skip > 0) {
       // All keys of the source begin with the same bytes; a target that does not lies outside it.
       const uint64_t first = source.delta != nullptr ? source.delta->Next(Delta::kNone) : 0;
+      // All that came for the delta may have been dead.
+      if (source.delta != nullptr && first == Delta::kNone) return Delta::kNone;
       const std::string_view common = Face::Key(order_.At(HandleAt(source, first))).substr(0, skip);
       const int side = CompareKeys(common, target.key.substr(0, std::min(skip, target.key.size())));
       if (side < 0) return source.delta != nullptr ? Delta::kNone : source.size;

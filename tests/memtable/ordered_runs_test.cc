@@ -179,6 +179,23 @@ TEST_F(OrderedRunsTest, KeysThatDoNotBeginAsAllBeforeThem) {
   }
 }
 
+TEST_F(OrderedRunsTest, DeltaOfAFailedBatchAloneIsEmpty) {
+  const std::string common(64, 'm');
+  PutMany(1'000, common);
+  Sort();
+  const std::string fresh = common + "fresh", present(model_.begin()->first.first);
+  const Write batch[] = {{.key = fresh, .sequence = sequence_ + 1},
+                         {.key = present, .sequence = model_.begin()->second}};
+  ASSERT_EQ(table_.AppendBatch(batch).code(), Status::Code::kDuplicate);
+  MemtableIterator iterator = table_.NewIterator(kAllVersions);
+  for (const std::string& target : {present, std::string("a"), fresh}) {
+    iterator.Seek(target);
+    ExpectAt(iterator, model_, model_.lower_bound({target, 0}));
+  }
+  EXPECT_EQ(table_.Stats().delta_entries, 0u);
+  ExpectAll();
+}
+
 // Keys of one long prefix whose table was never sorted at once: the first deltas find out what they share.
 TEST_F(OrderedRunsTest, DeltasLearnWhatTheirKeysShare) {
   const std::string common(64, 'p');
