@@ -24,6 +24,13 @@
 
 namespace strongbin {
 
+// Of the cells of one metric.
+inline uint64_t Sum(const auto& cells) {
+  uint64_t sum = 0;
+  for (const uint64_t cell : cells) sum += cell;
+  return sum;
+}
+
 // A directory in shared memory that is this user's alone, removed with all that is in it.
 class PageDirectory {
  public:

@@ -12,12 +12,6 @@
 namespace strongbin {
 namespace {
 
-uint64_t Sum(const auto& cells) {
-  uint64_t sum = 0;
-  for (const uint64_t cell : cells) sum += cell;
-  return sum;
-}
-
 class RepPageTest : public PageTest {
  protected:
   static TableStats InPage() { return ReadOwnPage().tables; }
