@@ -86,7 +86,8 @@ class RepConcurrencyTest : public testing::Test {
     Expect(rep()->ApproximateNumEntries(InternalKeyOf("", kMaxSequence), InternalKeyOf("~", 0)) >= known);
     std::unordered_set<const char*> sample;
     rep()->UniqueRandomSample(known, 5, &sample);
-    Expect(sample.size() == std::min<uint64_t>(known, 5));
+    // Writers may have gone on since.
+    Expect(sample.size() >= std::min<uint64_t>(known, 5) && sample.size() <= 5);
     for (const char* entry : sample) ExpectShown(entry, Decode(entry).sequence);
     (void)pool_.Stats();
     (void)table_->unappended_count();
