@@ -10,6 +10,7 @@
 
 #include "strongbin/memtable/append_log.h"
 #include "strongbin/memtable/types.h"
+#include "strongbin/memtable/wake.h"
 
 namespace strongbin {
 
@@ -111,11 +112,13 @@ struct EntryFace {
   static bool HasKey(const Entry& entry, std::string_view key, uint64_t prefix) {
     return Prefix(entry) == prefix && Key(entry) == key;
   }
-  static void PrefetchKey(const Entry& entry) { PrefetchBytes(entry); }
-  static void PrefetchSlot(const Entry* entry) { __builtin_prefetch(entry); }
-  // Brings the bytes that comparisons and readers will want into the cache. Reads the slot.
-  static void PrefetchBytes(const Entry& entry) {
-    if (entry.key.near_length() > kInlineKeyBytes) __builtin_prefetch(entry.key.view().data());
+  // What brings an entry into the cache, step by step: its slot; the bytes that a comparison of keys will want; the
+  // slot and the bytes that a reader will want.
+  static void WakeSlot(const Entry* entry) { Wake(entry->tag); }
+  static void WakeKey(const Entry& entry) { WakeBytes(entry); }
+  static void WakeForReader(const Entry* entry) { WakeSlot(entry); }
+  static void WakeBytes(const Entry& entry) {
+    if (entry.key.near_length() > kInlineKeyBytes) Wake(entry.key.view().data());
   }
 };
 

@@ -57,29 +57,31 @@ class LookupIndex {
 
   // Three steps that bring into the cache what Insert will look at, each when the one before has arrived: the home line
   // of a hash; the entry or list that a slot with this hash leads to; the bytes of the entry's key, or the newest entry
-  // of the list. Writer only, which reads what it wrote itself.
-  void Prefetch(uint64_t hash) const {
-    if (const Root root = LoadRoot(); root.directory != nullptr) {
-      const uint32_t hash31 = Hash31(hash);
-      const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
-      __builtin_prefetch(segment.lines() + (hash31 & segment.line_mask()), 1);
+  // of the list. For several hashes each step is taken side by side, and nothing but it. Writer only, which reads what
+  // it wrote itself.
+  void WakeLine(uint64_t hash) const {
+    if (const Line* line = HomeLineOf(hash)) Wake(line->slots[0]);
+  }
+  // The first slot with this hash in its home line, for the steps that follow; 0 when there is none.
+  uint64_t MatchOf(uint64_t hash) const {
+    const Line* line = HomeLineOf(hash);
+    if (line == nullptr) return 0;
+    const LineView view(*line, Hash31(hash), std::memory_order_relaxed);
+    const uint32_t matches = view.matches & ~view.unused;
+    return matches == 0 ? 0 : line->slots[Lowest(matches)].load(std::memory_order_relaxed);
+  }
+  void WakeMatch(uint64_t match) const {
+    if ((match & kIsList) != 0) {
+      Versions()->WakeHead(static_cast<uint32_t>(match & kValueMask));
+    } else if (match != 0) {
+      Face::WakeSlot(log_.At(static_cast<uint32_t>(match & kValueMask) - 1));
     }
   }
-
-  void PrefetchMatch(uint64_t hash) const {
-    const uint64_t word = MatchInHomeLine(hash);
-    if ((word & kIsList) != 0) {
-      Versions()->Prefetch(static_cast<uint32_t>(word & kValueMask));
-    } else if (word != 0) {
-      __builtin_prefetch(log_.At(static_cast<uint32_t>(word & kValueMask) - 1));
-    }
-  }
-  void PrefetchKey(uint64_t hash) const {
-    const uint64_t word = MatchInHomeLine(hash);
-    if ((word & kIsList) != 0) {
-      __builtin_prefetch(log_.At(Versions()->Newest(static_cast<uint32_t>(word & kValueMask))));
-    } else if (word != 0) {
-      Face::PrefetchKey(*log_.At(static_cast<uint32_t>(word & kValueMask) - 1));
+  void WakeKey(uint64_t match) const {
+    if ((match & kIsList) != 0) {
+      Face::WakeSlot(log_.At(Versions()->Newest(static_cast<uint32_t>(match & kValueMask))));
+    } else if (match != 0) {
+      Face::WakeKey(*log_.At(static_cast<uint32_t>(match & kValueMask) - 1));
     }
   }
 
@@ -145,18 +147,18 @@ class LookupIndex {
     uint32_t unused = 0;
     bool is_passed;  // keys of this line or of lines before it lie behind it
 
-    LineView(const Line& line, uint32_t hash31, std::memory_order order)
-        : LineView(line, uint64_t{hash31} << kHashShift, order, std::make_index_sequence<kLineSlots>()) {}
+    [[gnu::always_inline]] LineView(const Line& line, uint32_t hash31, std::memory_order order)
+        : LineView(line, hash31, order, std::make_index_sequence<kLineSlots>()) {}
 
    private:
+    // One sum of independent terms for each: the processor works on all slots at once.
     template <size_t... kIndex>
-    LineView(const Line& line, uint64_t wanted, std::memory_order order, std::index_sequence<kIndex...>) {
-      (Look(line.slots[kIndex].load(order), wanted, kIndex), ...);
+    [[gnu::always_inline]] LineView(const Line& line, uint32_t hash31, std::memory_order order,
+                                    std::index_sequence<kIndex...>) {
+      const uint64_t words[kLineSlots] = {line.slots[kIndex].load(order)...};
+      matches = (... | (uint32_t{SlotHash(words[kIndex]) == hash31} << kIndex));
+      unused = (... | (uint32_t{!IsUsed(words[kIndex])} << kIndex));
       is_passed = (line.slots[0].load(order) & kOverflow) != 0;
-    }
-    void Look(uint64_t word, uint64_t wanted, size_t index) {
-      matches |= static_cast<uint32_t>((word ^ wanted) < (uint64_t{1} << kHashShift)) << index;
-      unused |= static_cast<uint32_t>((word & kValueMask) == 0) << index;
     }
   };
 
@@ -211,16 +213,12 @@ class LookupIndex {
     return Versions() != nullptr;
   }
 
-  // The first slot with this hash in its home line; 0 when there is none.
-  uint64_t MatchInHomeLine(uint64_t hash) const {
+  const Line* HomeLineOf(uint64_t hash) const {
     const Root root = LoadRoot();
-    if (root.directory == nullptr) return 0;
+    if (root.directory == nullptr) return nullptr;
     const uint32_t hash31 = Hash31(hash);
     const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
-    const Line& line = segment.lines()[hash31 & segment.line_mask()];
-    const LineView view(line, hash31, std::memory_order_relaxed);
-    const uint32_t matches = view.matches & ~view.unused;
-    return matches == 0 ? 0 : line.slots[Lowest(matches)].load(std::memory_order_relaxed);
+    return &segment.lines()[hash31 & segment.line_mask()];
   }
 
   std::optional<uint32_t> Resolve(uint64_t word, Sequence snapshot) const {

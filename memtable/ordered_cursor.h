@@ -186,9 +186,9 @@ class OrderedCursor {
     source.block_size = std::min({source.block_room, kFirstBlock + 3 * source.block_size, left});
     for (uint64_t i = 0; i < source.block_size; ++i) {
       source.block[i] = &order_.At(source.run->At(forward_ ? source.index + i : source.index - i).handle());
-      Face::PrefetchSlot(source.block[i]);
+      Face::WakeForReader(source.block[i]);
     }
-    for (uint64_t i = 0; i < source.block_size; ++i) Face::PrefetchBytes(*source.block[i]);
+    for (uint64_t i = 0; i < source.block_size; ++i) Face::WakeBytes(*source.block[i]);
   }
 
   int CompareHeads(const Source& a, const Source& b) const {

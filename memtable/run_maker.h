@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include <pdqsort.h>
 
@@ -52,7 +53,11 @@ class RunMaker {
       const std::optional<Made> made = MakeRecords(from, end, records, common);
       if (!made) continue;
       if (!made->ascends) SortByBits(records, made->count);
-      OrderEqualRecords(records, made->count);
+      if (made->bits_tell_keys && made->sequences_ascend) {
+        TurnEqualRecords(records, made->count);
+      } else {
+        OrderEqualRecords(records, made->count);
+      }
       if (!run->AppendAll(records, made->count)) return {};
       run->Finish();
       sorted_entries_.Add(made->count);
@@ -71,7 +76,6 @@ class RunMaker {
     return run;
   }
   // Requires at most kMaxSources.
-
   RefPtr<const SortedRun> Merge(std::span<const RefPtr<const SortedRun>> runs) {
     struct Source {
       const SortedRun* run;
@@ -130,27 +134,57 @@ class RunMaker {
 
  private:
   struct Made {
-    uint64_t count;
-    bool ascends;
+    uint64_t count = 0;
+    bool ascends = true;           // the records, strictly
+    bool bits_tell_keys = true;    // records with the same key bits are those of versions of one key
+    bool sequences_ascend = true;  // with the handles
   };
   // Nothing, if a key did not begin with what is common; it then does.
   std::optional<Made> MakeRecords(uint64_t from, uint64_t end, RunRecord* records, CommonStart* common) const {
     const size_t skip_bytes = common->bytes();
-    uint64_t count = 0;
-    bool ascends = true;
+    Made made;
+    std::string_view first_key;
+    Sequence last_sequence = 0;
     typename Face::Log::Walk walk(from);
     for (uint64_t position = from; position < end; ++position) {
       const auto& slot = *walk.Next(order_.log());
       if (Face::IsDead(slot)) continue;
-      if (skip_bytes > 0 && !common->Begins(Face::Key(slot))) [[unlikely]] {
-        common->Narrow(Face::Key(slot));
+      const std::string_view key = Face::Key(slot);
+      if (skip_bytes > 0 && !common->Begins(key)) [[unlikely]] {
+        common->Narrow(key);
         return std::nullopt;
       }
-      records[count] = order_.MakeRecord(slot, walk.handle(), skip_bytes);
-      ascends &= count == 0 || records[count - 1].bits() < records[count].bits();
-      ++count;
+      RunRecord& record = records[made.count];
+      record = order_.MakeRecord(slot, walk.handle(), skip_bytes);
+      const Sequence sequence = Face::SequenceOf(slot);
+      if (made.count == 0) {
+        first_key = key;
+      } else {
+        const RunRecord& before = records[made.count - 1];
+        made.ascends &= before.bits() < record.bits();
+        made.bits_tell_keys = made.bits_tell_keys && DifferInBitsOnly(first_key, key, skip_bytes);
+        made.sequences_ascend &= before.handle() < record.handle() && last_sequence < sequence;
+      }
+      last_sequence = sequence;
+      ++made.count;
     }
-    return Made{count, ascends};
+    return made;
+  }
+
+  // Whether two keys, which begin with the same `skip_bytes`, are the same but for what records have of them.
+  static bool DifferInBitsOnly(std::string_view a, std::string_view b, size_t skip_bytes) {
+    const size_t tail = skip_bytes + RunRecord::kKeyBytes;
+    return a.size() == b.size() && (a.size() <= tail || a.substr(tail) == b.substr(tail));
+  }
+
+  // Records that agree are versions of one key in the order of their numbers: the newest is to be the first.
+  static void TurnEqualRecords(RunRecord* records, uint64_t count) {
+    for (uint64_t begin = 0; begin + 1 < count;) {
+      uint64_t end = begin + 1;
+      while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
+      if (end - begin > 1) std::reverse(records + begin, records + end);
+      begin = end;
+    }
   }
 
   // Records that agree in all their key bytes are few, or versions of one key; handles have put them more or less in
@@ -163,8 +197,8 @@ class RunMaker {
       while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
       for (woken = std::max(woken, begin + 1); woken < std::min(end + kAhead, count); ++woken) {
         if (records[woken].key_bits() != records[woken - 1].key_bits()) continue;
-        __builtin_prefetch(&order_.At(records[woken - 1].handle()));
-        __builtin_prefetch(&order_.At(records[woken].handle()));
+        Face::WakeSlot(&order_.At(records[woken - 1].handle()));
+        Face::WakeSlot(&order_.At(records[woken].handle()));
       }
       // Mostly one key's versions in the order of their arrival and so of their numbers: to be turned round.
       if (end - begin > 1 && Falls(records + begin, records + end)) {

@@ -16,6 +16,7 @@ namespace strongbin {
 // 128-bit number; records that agree in the twelve bytes need a look at the keys.
 struct RunRecord {
   __extension__ using Bits = unsigned __int128;
+  static constexpr size_t kKeyBytes = 12;
 
   uint64_t rest;    // four bytes behind the prefix's, big-endian, above 32 bits of handle
   uint64_t prefix;  // eight bytes, big-endian

@@ -155,10 +155,12 @@ Status TableState::AppendIndexed(std::span<const Write> writes, size_t built_cou
       }
       max_sequence = std::max(max_sequence, writes[begin + i].sequence);
       hashes[i] = core_.HashOf(*entry);
-      core_.index().Prefetch(hashes[i]);
+      core_.index().WakeLine(hashes[i]);
     }
-    for (size_t i = 0; i < count; ++i) core_.index().PrefetchMatch(hashes[i]);
-    for (size_t i = 0; i < count; ++i) core_.index().PrefetchKey(hashes[i]);
+    std::array<uint64_t, kBlock> matches;
+    for (size_t i = 0; i < count; ++i) matches[i] = core_.index().MatchOf(hashes[i]);
+    for (size_t i = 0; i < count; ++i) core_.index().WakeMatch(matches[i]);
+    for (size_t i = 0; i < count; ++i) core_.index().WakeKey(matches[i]);
     for (size_t i = 0; i < count; ++i) {
       const Outcome outcome = core_.IndexEntry(hashes[i], log_.HandleAt(first + begin + i));
       if (Core::IsDone(outcome)) [[likely]]

@@ -154,7 +154,7 @@ class TableCore {
   }
   bool IndexOldest();
   void Defer(uint64_t hash);
-  void FetchAhead(uint64_t end) const;
+  void FetchAhead(uint64_t end);
 
   const Log& log_;
   const uint64_t hash_seed_ = ProcessHashSeed();
@@ -166,7 +166,8 @@ class TableCore {
   bool ascending_ = true;
   const Slot* last_in_base_ = nullptr;
   SequenceWindow sequences_;
-  uint64_t pending_count_ = 0;  // the last entries of the log, which are not in the index yet
+  uint64_t pending_count_ = 0;                           // the last entries of the log, which are not in the index yet
+  std::array<uint64_t, kMaxPending> pending_matches_{};  // what the index had for them, by position
 
   // The hashes of the last entries that had to wait, by position, or kUnknownHash. See Find for the order.
   std::array<std::atomic<uint64_t>, kMaxPending> pending_hashes_{};
@@ -210,17 +211,17 @@ inline void TableCore<Face>::Defer(uint64_t hash) {
 // Of the blocks that wait, which end before position `end`: one step for each, towards its entries' places in the
 // index.
 template <class Face>
-void TableCore<Face>::FetchAhead(uint64_t end) const {
-  const auto for_block = [&](uint64_t number, auto&& fetch) {
+void TableCore<Face>::FetchAhead(uint64_t end) {
+  const auto for_block = [&](uint64_t number, auto&& step) {
     if (pending_count_ < (number + 1) * kBlock) return;
-    const uint64_t first = end - (number + 1) * kBlock;
-    for (uint64_t position = first; position < first + kBlock; ++position) {
-      fetch(pending_hashes_[position % kMaxPending].load(std::memory_order_relaxed));
-    }
+    const uint64_t first = (end - (number + 1) * kBlock) % kMaxPending;
+    for (uint64_t place = first; place < first + kBlock; ++place) step(place % kMaxPending);
   };
-  for_block(0, [this](uint64_t hash) { index_.Prefetch(hash); });
-  for_block(1, [this](uint64_t hash) { index_.PrefetchMatch(hash); });
-  for_block(2, [this](uint64_t hash) { index_.PrefetchKey(hash); });
+  const auto hash_at = [this](uint64_t place) { return pending_hashes_[place].load(std::memory_order_relaxed); };
+  for_block(0, [&](uint64_t place) { index_.WakeLine(hash_at(place)); });
+  for_block(1, [&](uint64_t place) { pending_matches_[place] = index_.MatchOf(hash_at(place)); });
+  for_block(1, [&](uint64_t place) { index_.WakeMatch(pending_matches_[place]); });
+  for_block(2, [&](uint64_t place) { index_.WakeKey(pending_matches_[place]); });
 }
 
 template <class Face>

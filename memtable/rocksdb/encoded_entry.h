@@ -9,6 +9,7 @@
 #include "strongbin/memtable/entry.h"
 #include "strongbin/memtable/rocksdb/encoded_log.h"
 #include "strongbin/memtable/types.h"
+#include "strongbin/memtable/wake.h"
 
 namespace strongbin {
 
@@ -58,19 +59,20 @@ struct EncodedFace {
   static Sequence SequenceOf(const EncodedEntry& entry) { return Decode(entry).sequence; }
   static bool IsDead(const EncodedEntry&) { return false; }
   static bool HasKey(const EncodedEntry& entry, std::string_view key, uint64_t) { return Key(entry) == key; }
+  static void WakeSlot(const EncodedEntry* entry) { Wake(entry->bytes); }
   // The key may reach into the line behind its first bytes.
-  static void PrefetchKey(const EncodedEntry& entry) {
+  static void WakeKey(const EncodedEntry& entry) {
     constexpr size_t kUsualKeyBytes = 32;
     __builtin_prefetch(entry.bytes + kUsualKeyBytes);
   }
   // Readers want the value too: the lines of a small one.
-  static void PrefetchSlot(const EncodedEntry* entry) {
+  static void WakeForReader(const EncodedEntry* entry) {
     constexpr size_t kLineBytes = 64;
-    __builtin_prefetch(entry->bytes);
+    WakeSlot(entry);
     __builtin_prefetch(entry->bytes + kLineBytes);
     __builtin_prefetch(entry->bytes + 2 * kLineBytes);
   }
-  static void PrefetchBytes(const EncodedEntry&) {}  // they lie in the slot
+  static void WakeBytes(const EncodedEntry&) {}  // they lie in the slot
 };
 
 }  // namespace strongbin
