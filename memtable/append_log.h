@@ -48,7 +48,7 @@ class AppendLog {
   static uint32_t HandleAt(uint64_t number) { return static_cast<uint32_t>(number); }
 
   // The slot with this number; its segment must exist.
-  Slot* At(uint64_t number) const {
+  [[gnu::always_inline]] Slot* At(uint64_t number) const {
     const Place place = Locate(number);
     return SegmentBase(place.segment) + place.offset;
   }

@@ -10,7 +10,6 @@
 
 #include "strongbin/memtable/append_log.h"
 #include "strongbin/memtable/types.h"
-#include "strongbin/memtable/wake.h"
 
 namespace strongbin {
 
@@ -114,11 +113,11 @@ struct EntryFace {
   }
   // What brings an entry into the cache, step by step: its slot; the bytes that a comparison of keys will want; the
   // slot and the bytes that a reader will want.
-  static void WakeSlot(const Entry* entry) { Wake(entry->tag); }
+  static void WakeSlot(const Entry* entry) { __builtin_prefetch(entry); }
   static void WakeKey(const Entry& entry) { WakeBytes(entry); }
   static void WakeForReader(const Entry* entry) { WakeSlot(entry); }
   static void WakeBytes(const Entry& entry) {
-    if (entry.key.near_length() > kInlineKeyBytes) Wake(entry.key.view().data());
+    if (entry.key.near_length() > kInlineKeyBytes) __builtin_prefetch(entry.key.view().data());
   }
 };
 

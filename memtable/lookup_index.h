@@ -55,34 +55,35 @@ class LookupIndex {
   // Relaxed: a reader that sees a root loads it again, with acquire, before it follows it.
   bool empty() const { return root_.load(std::memory_order_relaxed) == 0; }
 
-  // Three steps that bring into the cache what Insert will look at, each when the one before has arrived: the home line
-  // of a hash; the entry or list that a slot with this hash leads to; the bytes of the entry's key, or the newest entry
-  // of the list. For several hashes each step is taken side by side, and nothing but it. Writer only, which reads what
-  // it wrote itself.
+  // Four steps that bring into the cache what Insert will look at, each when the one before has arrived: the home line
+  // of a hash; the entry or list that a slot with this hash leads to; the newest entry of a list; the bytes of the
+  // entry's key. For several hashes each step is taken side by side, and nothing but it: then their misses and the
+  // translations of their addresses overlap. Writer only, which reads what it wrote itself.
   void WakeLine(uint64_t hash) const {
-    if (const Line* line = HomeLineOf(hash)) Wake(line->slots[0]);
+    if (const Line* line = HomeLineOf(hash)) __builtin_prefetch(line, 1);
   }
-  // The first slot with this hash in its home line, for the steps that follow; 0 when there is none.
-  uint64_t MatchOf(uint64_t hash) const {
+  // What the first slot with this hash in its home line leads to, for the steps that follow; 0 when there is none.
+  uint32_t MatchOf(uint64_t hash) const {
     const Line* line = HomeLineOf(hash);
     if (line == nullptr) return 0;
     const LineView view(*line, Hash31(hash), std::memory_order_relaxed);
     const uint32_t matches = view.matches & ~view.unused;
-    return matches == 0 ? 0 : line->slots[Lowest(matches)].load(std::memory_order_relaxed);
+    return matches == 0 ? 0 : static_cast<uint32_t>(line->slots[Lowest(matches)].load(std::memory_order_relaxed));
   }
-  void WakeMatch(uint64_t match) const {
+  void WakeMatch(uint32_t match) const {
     if ((match & kIsList) != 0) {
       Versions()->WakeHead(static_cast<uint32_t>(match & kValueMask));
     } else if (match != 0) {
-      Face::WakeSlot(log_.At(static_cast<uint32_t>(match & kValueMask) - 1));
+      Face::WakeSlot(log_.At(match - 1));
     }
   }
-  void WakeKey(uint64_t match) const {
+  void WakeNewest(uint32_t match) const {
     if ((match & kIsList) != 0) {
       Face::WakeSlot(log_.At(Versions()->Newest(static_cast<uint32_t>(match & kValueMask))));
-    } else if (match != 0) {
-      Face::WakeKey(*log_.At(static_cast<uint32_t>(match & kValueMask) - 1));
     }
+  }
+  void WakeKey(uint32_t match) const {
+    if (match != 0) Face::WakeKey(AnyEntryOf(match));
   }
 
   // The handle of the newest version of `key` at or below `snapshot` that is not dead.

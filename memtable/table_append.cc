@@ -157,9 +157,10 @@ Status TableState::AppendIndexed(std::span<const Write> writes, size_t built_cou
       hashes[i] = core_.HashOf(*entry);
       core_.index().WakeLine(hashes[i]);
     }
-    std::array<uint64_t, kBlock> matches;
+    std::array<uint32_t, kBlock> matches;
     for (size_t i = 0; i < count; ++i) matches[i] = core_.index().MatchOf(hashes[i]);
     for (size_t i = 0; i < count; ++i) core_.index().WakeMatch(matches[i]);
+    for (size_t i = 0; i < count; ++i) core_.index().WakeNewest(matches[i]);
     for (size_t i = 0; i < count; ++i) core_.index().WakeKey(matches[i]);
     for (size_t i = 0; i < count; ++i) {
       const Outcome outcome = core_.IndexEntry(hashes[i], log_.HandleAt(first + begin + i));

@@ -44,7 +44,7 @@ class TableCore {
   // by then and the translations of their addresses have been made side by side; until then readers compare the hashes
   // of those that wait. (Fetching ahead entry by entry, each translation holds up the next.)
   static constexpr uint64_t kBlock = 8;
-  static constexpr uint64_t kMaxPending = 4 * kBlock;
+  static constexpr uint64_t kMaxPending = 5 * kBlock;
 
   // `expected_keys`: how many distinct keys the index may prepare for. `add_to` gives the writer's numbers of the
   // generation to the statistics page: those of its log and of AddIndexTo.
@@ -140,8 +140,14 @@ class TableCore {
   // A reader that finds more waiting than there can be looks again: the writer has gone on meanwhile.
   static constexpr int kMaxLooks = 4;
 
+  // Room for what is kept of those that wait; a power of two, by which a position is divided fast.
+  static constexpr uint64_t kPlaces = 64;
+  static_assert(kPlaces >= kMaxPending);
+  // What is kept of the hash of an entry that waits: all that the index wants to know of it; never kUnknownHash.
+  static uint32_t Keep(uint64_t hash) { return static_cast<uint32_t>(hash >> 32) | 1; }
+  static uint64_t HashOfKept(uint32_t kept) { return uint64_t{kept} << 32; }
   // Without memory for the index more wait than have places for their hashes; the entry itself must then be looked at.
-  static constexpr uint64_t kUnknownHash = 0;
+  static constexpr uint32_t kUnknownHash = 0;
 
   void PutIntoBase(const Slot* last, uint64_t count, Sequence max_sequence);
   bool FindInBase(const Slot& entry) const;
@@ -166,11 +172,12 @@ class TableCore {
   bool ascending_ = true;
   const Slot* last_in_base_ = nullptr;
   SequenceWindow sequences_;
-  uint64_t pending_count_ = 0;                           // the last entries of the log, which are not in the index yet
-  std::array<uint64_t, kMaxPending> pending_matches_{};  // what the index had for them, by position
+  uint64_t pending_count_ = 0;                       // the last entries of the log, which are not in the index yet
+  std::array<uint32_t, kPlaces> pending_matches_{};  // what the index had for them, by position
+  uint32_t matched_blocks_ = 0;                      // one bit each, for whether it had anything; the newest lowest
 
   // The hashes of the last entries that had to wait, by position, or kUnknownHash. See Find for the order.
-  std::array<std::atomic<uint64_t>, kMaxPending> pending_hashes_{};
+  std::array<std::atomic<uint32_t>, kPlaces> pending_hashes_{};
   std::atomic<uint64_t> base_count_{0};
   // Once the table has stopped ascending: entries from here on are not in the index yet.
   std::atomic<uint64_t> indexed_count_{0};
@@ -203,7 +210,7 @@ inline void TableCore<Face>::Defer(uint64_t hash) {
   // Release: pairs with Find, for which an overwritten hash means that the entry of the old one is in the index. Where
   // the old one waits still, for want of memory, neither is known.
   const bool place_is_free = pending_count_ < kMaxPending;
-  pending_hashes_[position % kMaxPending].store(place_is_free ? hash : kUnknownHash, std::memory_order_release);
+  pending_hashes_[position % kPlaces].store(place_is_free ? Keep(hash) : kUnknownHash, std::memory_order_release);
   ++pending_count_;
   if (place_is_free && pending_count_ % kBlock == 0) FetchAhead(position + 1);
 }
@@ -214,22 +221,31 @@ template <class Face>
 void TableCore<Face>::FetchAhead(uint64_t end) {
   const auto for_block = [&](uint64_t number, auto&& step) {
     if (pending_count_ < (number + 1) * kBlock) return;
-    const uint64_t first = (end - (number + 1) * kBlock) % kMaxPending;
-    for (uint64_t place = first; place < first + kBlock; ++place) step(place % kMaxPending);
+    const uint64_t first = (end - (number + 1) * kBlock) % kPlaces;
+    for (uint64_t place = first; place < first + kBlock; ++place) step(place % kPlaces);
   };
-  const auto hash_at = [this](uint64_t place) { return pending_hashes_[place].load(std::memory_order_relaxed); };
+  const auto hash_at = [this](uint64_t place) {
+    return HashOfKept(pending_hashes_[place].load(std::memory_order_relaxed));
+  };
   for_block(0, [&](uint64_t place) { index_.WakeLine(hash_at(place)); });
-  for_block(1, [&](uint64_t place) { pending_matches_[place] = index_.MatchOf(hash_at(place)); });
-  for_block(1, [&](uint64_t place) { index_.WakeMatch(pending_matches_[place]); });
-  for_block(2, [&](uint64_t place) { index_.WakeKey(pending_matches_[place]); });
+  uint32_t any_match = 0;
+  for_block(1, [&](uint64_t place) { any_match |= pending_matches_[place] = index_.MatchOf(hash_at(place)); });
+  matched_blocks_ = matched_blocks_ << 1 | (any_match != 0);
+  const auto for_matched_block = [&](uint64_t number, auto&& step) {
+    if ((matched_blocks_ >> (number - 1) & 1) != 0) for_block(number, step);
+  };
+  for_matched_block(1, [&](uint64_t place) { index_.WakeMatch(pending_matches_[place]); });
+  for_matched_block(2, [&](uint64_t place) { index_.WakeNewest(pending_matches_[place]); });
+  for_matched_block(3, [&](uint64_t place) { index_.WakeKey(pending_matches_[place]); });
 }
 
 template <class Face>
 bool TableCore<Face>::IndexOldest() {
   const uint64_t position = log_.writer_size() - pending_count_;
   const uint32_t handle = log_.HandleAt(position);
-  const uint64_t hash = pending_hashes_[position % kMaxPending].load(std::memory_order_relaxed);
-  const Outcome outcome = index_.Insert(hash != kUnknownHash ? hash : HashOf(*log_.At(handle)), handle);
+  const uint32_t kept = pending_hashes_[position % kPlaces].load(std::memory_order_relaxed);
+  const uint64_t hash = kept != kUnknownHash ? HashOfKept(kept) : HashOf(*log_.At(handle));
+  const Outcome outcome = index_.Insert(hash, handle);
   assert(outcome != Outcome::kDuplicate);
   if (outcome == Outcome::kOutOfMemory) return false;
   --pending_count_;
@@ -300,11 +316,12 @@ std::optional<uint32_t> TableCore<Face>::Find(std::string_view key, Sequence sna
     if (end <= std::max(indexed_count, base_count) + kMaxPending) break;
   }
   const uint64_t hash = HashKey(key, hash_seed_);
+  const uint32_t wanted = Keep(hash);
   const uint64_t first = std::max(indexed_count, base_count);
   for (uint64_t position = first; position < end; ++position) {
     // Acquire: if it is the hash of a later entry, this one is in the index, as seen by the search below.
-    const uint64_t kept = pending_hashes_[position % kMaxPending].load(std::memory_order_acquire);
-    if (kept != hash && kept != kUnknownHash) continue;
+    const uint32_t kept = pending_hashes_[position % kPlaces].load(std::memory_order_acquire);
+    if (kept != wanted && kept != kUnknownHash) continue;
     const uint32_t handle = log_.HandleAt(position);
     const Slot& entry = *log_.At(handle);
     if (!Face::HasKey(entry, key, prefix) || Face::SequenceOf(entry) > snapshot) continue;

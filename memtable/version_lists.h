@@ -10,7 +10,6 @@
 #include "strongbin/memtable/append_log.h"
 #include "strongbin/memtable/skip_levels.h"
 #include "strongbin/memtable/types.h"
-#include "strongbin/memtable/wake.h"
 
 namespace strongbin {
 
@@ -64,7 +63,7 @@ class VersionLists {
 
   // The handle of the newest version. Acquire: the entry is whole.
   uint32_t Newest(ListId head) const { return WordAt(head + kNewest).load(std::memory_order_acquire); }
-  void WakeHead(ListId head) const { Wake(WordAt(head)); }
+  void WakeHead(ListId head) const { __builtin_prefetch(&WordAt(head)); }
 
   size_t reserved_bytes() const { return words_.reserved_bytes(); }
   size_t used_bytes() const { return words_.writer_size() * sizeof(uint32_t); }

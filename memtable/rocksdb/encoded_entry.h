@@ -9,7 +9,6 @@
 #include "strongbin/memtable/entry.h"
 #include "strongbin/memtable/rocksdb/encoded_log.h"
 #include "strongbin/memtable/types.h"
-#include "strongbin/memtable/wake.h"
 
 namespace strongbin {
 
@@ -59,7 +58,7 @@ struct EncodedFace {
   static Sequence SequenceOf(const EncodedEntry& entry) { return Decode(entry).sequence; }
   static bool IsDead(const EncodedEntry&) { return false; }
   static bool HasKey(const EncodedEntry& entry, std::string_view key, uint64_t) { return Key(entry) == key; }
-  static void WakeSlot(const EncodedEntry* entry) { Wake(entry->bytes); }
+  static void WakeSlot(const EncodedEntry* entry) { __builtin_prefetch(entry->bytes); }
   // The key may reach into the line behind its first bytes.
   static void WakeKey(const EncodedEntry& entry) {
     constexpr size_t kUsualKeyBytes = 32;

@@ -56,6 +56,11 @@ EncodedLog::Room EncodedLog::Adopt(char* data) {
   return {data, kFirstFar + static_cast<uint32_t>(number)};
 }
 
+const EncodedEntry* EncodedLog::AtFar(uint32_t handle) const {
+  // Acquire: as in At.
+  return reinterpret_cast<const EncodedEntry*>(*far_.load(std::memory_order_acquire)->At(handle - kFirstFar));
+}
+
 bool EncodedLog::EnterNearChunk() {
   near_base_ = nullptr;
   if (near_count_ == kMaxNearChunks) return false;

@@ -61,15 +61,14 @@ class EncodedLog {
 
   uint64_t size() const { return handles_.size(); }
   uint32_t HandleAt(uint64_t number) const { return *handles_.At(number); }
-  const EncodedEntry* At(uint32_t handle) const {
+  [[gnu::always_inline]] const EncodedEntry* At(uint32_t handle) const {
     if (handle < kFirstFar) [[likely]] {
       // Acquire: the table is seen as it was when it was put here; the entry of this chunk was in it before the handle
       // was given out.
       const char* const* bases = bases_.load(std::memory_order_acquire);
       return reinterpret_cast<const EncodedEntry*>(bases[handle >> kOffsetBits] + (handle & kOffsetMask));
     }
-    // Acquire: as above.
-    return reinterpret_cast<const EncodedEntry*>(*far_.load(std::memory_order_acquire)->At(handle - kFirstFar));
+    return AtFar(handle);
   }
 
   // ---- Measuring: any thread ----
@@ -97,6 +96,7 @@ class EncodedLog {
   static constexpr uint32_t kFirstFar = kMaxNearChunks << kOffsetBits;
   static constexpr uint32_t kFirstTableChunks = kMinChunkBytes / sizeof(char*);
 
+  const EncodedEntry* AtFar(uint32_t handle) const;
   [[nodiscard]] bool EnsureSlot();
   [[nodiscard]] Room AllocateSlow(size_t bytes);
   // Makes the arena's current buffer one that handles can name. False: there may be no more, or no memory.

@@ -19,7 +19,7 @@ uint64_t Of(const TableStats& stats, ChunkKind kind) { return stats.reserved_byt
 
 // RocksDB makes one for each column family, used or not.
 TEST(EmptyRepTest, HoldsLittleAndReportsNothing) {
-  EXPECT_LE(sizeof(AppendOnlyRep) + sizeof(RepState), 2304u);
+  EXPECT_LE(sizeof(AppendOnlyRep) + sizeof(RepState), 2560u);
   ChunkPool pool;
   FakeMemTable table(&pool);
   const auto expect_empty = [&] {
