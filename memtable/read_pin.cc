@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "strongbin/pool/fork_guard.h"
 #include "strongbin/stats/test_points.h"
 
 namespace strongbin {
@@ -106,6 +107,8 @@ class PinRegistry {
   const bool uses_membarrier_;
   mutable std::mutex mutex_;
   PinRecord* records_ = nullptr;
+  // A child of fork() must not inherit the mutex locked by a thread that it does not have.
+  ForkGuard fork_guard_{&mutex_, [](void*) {}, nullptr};
   Orphan* orphans_ = nullptr;
   // Not zero while orphans_ is not empty or being added to; the fast path of unpinning reads it.
   std::atomic<size_t> orphan_count_{0};
