@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 #include "strongbin/pool/poison.h"
 #include "strongbin/stats/test_points.h"
@@ -29,6 +30,7 @@ ChunkPool::Impl::Impl(ChunkPool* pool, const ChunkPoolOptions& options)
       cap_bytes_(options.cap_bytes),
       huge_pages_(options.cold_start.huge_pages),
       populate_(options.cold_start.populate),
+      wipes_(options.wipe_on_return),
       own_source_(MakeSource(options)),
       source_(options.custom_source != nullptr ? options.custom_source : own_source_.get()),
       on_event_(options.on_event),
@@ -162,7 +164,10 @@ size_t ChunkPool::Impl::TakeBack(std::span<const Chunk> chunks, Purpose purpose)
     const auto piece = chunks.first(std::min(chunks.size(), kChunksPerLock));
     chunks = chunks.subspan(piece.size());
     // Before the lock: once it is let go, the chunk may be somebody else's.
-    for (const Chunk& chunk : piece) PoisonMemory(chunk.data, chunk.bytes);
+    for (const Chunk& chunk : piece) {
+      if (wipes_) explicit_bzero(chunk.data, chunk.bytes);
+      PoisonMemory(chunk.data, chunk.bytes);
+    }
     const uint64_t now_ns = decays_.load(std::memory_order_relaxed) ? NowNs() : 0;
     YieldPoint(YieldAt::k_before_take_back);
     Lock lock(mutex_);
