@@ -60,7 +60,7 @@ class PoolRun {
       Step();
       CheckBooks();
     }
-    for (size_t i = 0; i < arenas_.size(); ++i) Empty(&arenas_[i], i);
+    for (ArenaModel& arena : arenas_) Empty(&arena, 1);
     while (!chunks_.empty()) ReleaseSome();
     CheckBooks();
     FUZZ_REQUIRE(LentBytes(*pool_) == 0, "still lent");
