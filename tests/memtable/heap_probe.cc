@@ -45,8 +45,8 @@ extern "C" void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
   return IsRefused(t_state.refuses_chunks) ? nullptr : next(alignment, bytes);
 }
 
-#ifndef __SANITIZE_THREAD__
-// ThreadSanitizer starts its threads through realloc, before a function of ours may run in them.
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+// Sanitizers start threads through realloc, before a function of ours may run in them.
 extern "C" void* realloc(void* data, size_t bytes) noexcept {
   using Function = void* (*)(void*, size_t);
   static const Function next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "realloc"));

@@ -16,7 +16,7 @@ class HeapRefusal {
   enum class Of : uint8_t {
     kChunks,      // std::aligned_alloc
     kAnything,    // and operator new of the kind that answers null
-    kEverything,  // and the operator new that throws, and (but under ThreadSanitizer) realloc
+    kEverything,  // and the operator new that throws, and (but under sanitizers) realloc
   };
   // Grants `granted` requests before.
   explicit HeapRefusal(Of what, int64_t granted = 0);
