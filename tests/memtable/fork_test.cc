@@ -14,8 +14,25 @@
 namespace strongbin {
 namespace {
 
+// Makes, fills, reads, empties and ends a table.
+void UseATable(ChunkPool* pool) {
+  AppendOnlyMemtable table({.pool = pool});
+  for (uint64_t i = 0; i < 100; ++i) REQUIRE_IN_CHILD(table.Put(NumberKey(Scramble(i), 20), i, "value").ok());
+  {
+    MemtableIterator iterator = table.NewIterator();
+    iterator.SeekToFirst();
+    REQUIRE_IN_CHILD(iterator.Valid());
+    REQUIRE_IN_CHILD(table.ResetWarm().code() == Status::Code::kBusy);
+  }
+  REQUIRE_IN_CHILD(table.ResetCold().ok());
+  REQUIRE_IN_CHILD(table.Put("key", 1, "value").ok());
+  REQUIRE_IN_CHILD(table.ReleaseWarm().ok());
+}
+
 TEST(MemtableForkTest, AChildMakesUsesAndEndsTablesWhateverTheParentWasDoing) {
   ChunkPool pool;
+  // What is made on first use is made now: no child can end what another thread of its parent had begun to make.
+  UseATable(&pool);
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (uint64_t number = 0; number < 3; ++number) {
@@ -35,19 +52,7 @@ TEST(MemtableForkTest, AChildMakesUsesAndEndsTablesWhateverTheParentWasDoing) {
   }
   for (uint64_t child = 0; child < Scaled(TestScale(50, 400), 20) && !HasFailure(); ++child) {
     EXPECT_EQ(InChild([&] {
-                AppendOnlyMemtable table({.pool = &pool});
-                for (uint64_t i = 0; i < 100; ++i) {
-                  REQUIRE_IN_CHILD(table.Put(NumberKey(Scramble(i), 20), i, "value").ok());
-                }
-                {
-                  MemtableIterator iterator = table.NewIterator();
-                  iterator.SeekToFirst();
-                  REQUIRE_IN_CHILD(iterator.Valid());
-                  REQUIRE_IN_CHILD(table.ResetWarm().code() == Status::Code::kBusy);
-                }
-                REQUIRE_IN_CHILD(table.ResetCold().ok());
-                REQUIRE_IN_CHILD(table.Put("key", 1, "value").ok());
-                REQUIRE_IN_CHILD(table.ReleaseWarm().ok());
+                UseATable(&pool);
                 _exit(0);  // the parent's tables are nobody's business here
               }),
               0);
