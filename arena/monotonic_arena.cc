@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "strongbin/pool/chunk_pool.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 namespace {
@@ -187,6 +188,7 @@ void MonotonicArena::Empty(ChunkFate fate) {
   abandoned_bytes_.Set(0);
   pool_->TakeBack(gone.From(0), fate);
   pool_->TakeBack(gone_alone.From(0), fate);
+  if (Mutated(Mutation::k_chunk_returned_twice)) pool_->TakeBack(gone.From(0), fate);
 }
 
 void MonotonicArena::Release() { Empty(ChunkFate::kReuse); }

@@ -11,6 +11,7 @@
 
 #include "strongbin/memtable/chunk_owner.h"
 #include "strongbin/pool/size_class.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 
@@ -41,7 +42,10 @@ class AppendLog {
   AppendLog(ChunkSupply* supply, ChunkKind kind) : chunks_(supply, kind) {}
 
   // Acquire: slots below the size are seen as they were published.
-  uint64_t size() const { return size_.load(std::memory_order_acquire); }
+  uint64_t size() const {
+    if (Mutated(Mutation::k_missing_acquire_on_publication)) return size_.load(std::memory_order_relaxed);
+    return size_.load(std::memory_order_acquire);
+  }
 
   // What indexes and runs keep to name an entry. Here it is the number itself; the log of the other face has other
   // names.
@@ -67,8 +71,10 @@ class AppendLog {
 
   // The writer makes the next `count` slots part of the log.
   void Publish(uint64_t count) {
+    YieldPoint(YieldAt::k_before_publish);
     // Release: pairs with size(). The writer alone stores, so its own load may be relaxed.
     size_.store(size_.load(std::memory_order_relaxed) + count, std::memory_order_release);
+    YieldPoint(YieldAt::k_after_publish);
   }
   uint64_t writer_size() const { return size_.load(std::memory_order_relaxed); }
 

@@ -13,6 +13,7 @@
 #include "strongbin/memtable/table_state.h"
 #include "strongbin/memtable/writer_lock.h"
 #include "strongbin/stats/stats_page.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 
@@ -272,7 +273,9 @@ Status AppendOnlyMemtable::Impl::Replace(ResetKindLabel kind, WhenBusy when_busy
       if (auto* page = stats_internal::CurrentPage()) page->tables.busy_resets.AddShared(1);
     }
     if (when_busy == WhenBusy::kReturn) return status;
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    do {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    } while (Mutated(Mutation::k_wake_up_lost_at_busy_reset));
   }
   if (previous == nullptr) return Status::Code::kOk;
   // Outside the lock: giving chunks back may take system calls.

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "strongbin/memtable/lookup_index.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 
@@ -96,6 +97,7 @@ bool LookupIndex<Face>::Split(uint32_t hash31) {
   const uint64_t kept_count = LoadRoot().FirstEntryOf(old, hash31).live_count - moved_count;
   const uint32_t hash_bit = uint32_t{1} << (bit - kHashShift);
   PutIntoDirectory(sibling, moved_count, hash31 | hash_bit);
+  YieldPoint(YieldAt::k_segment_split);
   PutIntoDirectory(kept, kept_count, hash31 & ~hash_bit);
   for (uint32_t i = 0; i < kept.line_count(); ++i) {
     for (Slot& slot : kept.lines()[i].slots) {

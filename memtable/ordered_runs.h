@@ -22,6 +22,7 @@
 #include "strongbin/memtable/table_report.h"
 #include "strongbin/stats/cell.h"
 #include "strongbin/stats/metrics.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 
@@ -147,6 +148,7 @@ class OrderedRuns {
     if (delta == nullptr || end - from > kMaxDeltaStep || !delta->HasRoomFor(end - from)) return false;
     if (delta->skip_bytes() > 0 && NarrowCommon(from, end) < delta->skip_bytes()) return false;
     InsertAll(delta, from, end);
+    YieldPoint(YieldAt::k_delta_filled);
     set.covered.store(end, std::memory_order_release);
     return true;
   }

@@ -9,6 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "strongbin/pool/fork_guard.h"
+#include "strongbin/stats/test_points.h"
+
 namespace strongbin {
 
 namespace {
@@ -67,7 +70,7 @@ class PinRegistry {
   // True when some cell of some thread holds `pinnable`. Call after OwnerSideBarrier.
   bool IsPinned(const Pinnable* pinnable) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return IsPinnedLocked(pinnable);
+    return !Mutated(Mutation::k_chunk_returned_with_iterator_open) && IsPinnedLocked(pinnable);
   }
 
   void DestroyWhenUnpinned(Pinnable* pinnable);
@@ -104,6 +107,8 @@ class PinRegistry {
   const bool uses_membarrier_;
   mutable std::mutex mutex_;
   PinRecord* records_ = nullptr;
+  // A child of fork() must not inherit the mutex locked by a thread that it does not have.
+  ForkGuard fork_guard_{&mutex_, [](void*) {}, nullptr};
   Orphan* orphans_ = nullptr;
   // Not zero while orphans_ is not empty or being added to; the fast path of unpinning reads it.
   std::atomic<size_t> orphan_count_{0};
@@ -244,7 +249,8 @@ void ReadPin::Reset() {
   cell_->store(nullptr, registry.uses_membarrier() ? std::memory_order_release : std::memory_order_seq_cst);
   cell_ = nullptr;
   registry.ReaderSideBarrier();
-  if (registry.orphan_count() != 0) registry.AfterUnpin(pinnable);
+  YieldPoint(YieldAt::k_pin_let_go);
+  if (registry.orphan_count() != 0 && !Mutated(Mutation::k_last_pin_frees_nothing)) registry.AfterUnpin(pinnable);
 }
 
 ReadPin PinnedPointer::Pin() const {
@@ -256,6 +262,7 @@ ReadPin PinnedPointer::Pin() const {
     PinCell* cell = registry.FindCell(pinnable);
     if (cell == nullptr) return ReadPin();
     registry.ReaderSideBarrier();
+    YieldPoint(YieldAt::k_pin_noted);
     // If the owner's look at the cells missed ours, then its store to replacing_ is visible here, or its whole
     // replacement is: replacing_ is read first, and false again implies the new current_.
     if (!replacing_.load(std::memory_order_seq_cst) && current_.load(std::memory_order_seq_cst) == pinnable) {
@@ -271,6 +278,7 @@ Pinnable* PinnedPointer::TryReplace(Pinnable* next) {
   PinRegistry& registry = PinRegistry::Get();
   Pinnable* const previous = current_.load(std::memory_order_relaxed);
   replacing_.store(true, std::memory_order_seq_cst);
+  YieldPoint(YieldAt::k_replacing);
   // Nothing cannot be pinned; to the registry every empty cell would look like a pin on it.
   const bool pinned = previous != nullptr && (!registry.OwnerSideBarrier() || registry.IsPinned(previous));
   if (!pinned) current_.store(next, std::memory_order_seq_cst);

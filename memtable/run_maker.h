@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include <pdqsort.h>
 
@@ -22,6 +23,7 @@
 #include "strongbin/memtable/sorted_run.h"
 #include "strongbin/stats/cell.h"
 #include "strongbin/stats/metrics.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 
@@ -58,6 +60,7 @@ class RunMaker {
       } else {
         OrderEqualRecords(records, made->count);
       }
+      if (Mutated(Mutation::k_unsorted_pair_in_run) && made->count > 1) std::swap(records[0], records[1]);
       if (!run->AppendAll(records, made->count)) return {};
       run->Finish();
       sorted_entries_.Add(made->count);

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "strongbin/memtable/table_state.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 
@@ -189,7 +190,8 @@ void TableState::AbandonIndexed(uint64_t count) {
   LogWalk<Entry> walk = tail_;
   for (uint64_t i = 0; i < count; ++i) {
     std::atomic<uint64_t>& tag = walk.Next(log_)->tag;
-    tag.store(tag.load(std::memory_order_relaxed) | EntryFace::kDeadBit, std::memory_order_relaxed);
+    const uint64_t dead_bit = Mutated(Mutation::k_half_of_a_failed_batch_shown) ? 0 : EntryFace::kDeadBit;
+    tag.store(tag.load(std::memory_order_relaxed) | dead_bit, std::memory_order_relaxed);
   }
   dead_count_.Add(count);
   core_.SetIndexed(first + count, /*max_sequence=*/0);

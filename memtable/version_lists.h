@@ -10,6 +10,7 @@
 #include "strongbin/memtable/append_log.h"
 #include "strongbin/memtable/skip_levels.h"
 #include "strongbin/memtable/types.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 
@@ -128,7 +129,8 @@ class VersionLists {
     const uint32_t head_levels = Word(head);
     std::array<uint32_t, kHighLevels> before;
     uint32_t links = head + kHeadLinks;
-    const bool is_newest = Next(links, 0) == 0 || Face::SequenceOf(*log_.At(Newest(head))) < sequence;
+    const bool is_newest = Mutated(Mutation::k_version_by_arrival) || Next(links, 0) == 0 ||
+                           Face::SequenceOf(*log_.At(Newest(head))) < sequence;
     if (is_newest) [[likely]] {
       before.fill(links);  // the usual case needs no search
     } else {
@@ -150,6 +152,7 @@ class VersionLists {
       WordAt(node + kNodeLinks + level).store(Next(before[level], level), std::memory_order_relaxed);
     }
     for (uint32_t level = 0; level < linked_levels; ++level) Link(before[level], level, node);
+    YieldPoint(YieldAt::k_version_linked);
     // Release: pairs with Newest.
     if (is_newest) WordAt(head + kNewest).store(handle, std::memory_order_release);
     WordAt(head + kCount).store(Word(head + kCount) + 1, std::memory_order_relaxed);

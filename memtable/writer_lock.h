@@ -4,6 +4,8 @@
 #include <atomic>
 #include <sched.h>
 
+#include "strongbin/stats/test_points.h"
+
 namespace strongbin {
 
 // A test-and-set lock for sections of some ten to some thousand nanoseconds.
@@ -20,10 +22,12 @@ class WriterLock {
 
   void lock() {
     if (!enabled_) return;
+    YieldPoint(YieldAt::k_before_writer_lock);
     // Acquire: what the last owner wrote before its release is visible to us.
     while (held_.exchange(true, std::memory_order_acquire)) WaitUntilFree();
   }
   void unlock() {
+    YieldPoint(YieldAt::k_before_writer_unlock);
     // Release: the next owner sees all that we wrote.
     if (enabled_) held_.store(false, std::memory_order_release);
   }

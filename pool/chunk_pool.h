@@ -58,6 +58,9 @@ struct ChunkPoolOptions {
   uint64_t decay_ms = 0;
   ChunkSourceKind source = ChunkSourceKind::kMmapSlab;
   ColdStart cold_start = {};
+  // Overwrite chunks with zeros as they come back, whether they are kept or not, so that neither keys nor values lie in
+  // memory that nobody holds. Costs about what writing the chunk cost, and makes pages that were never touched.
+  bool wipe_on_return = false;
   // Called after the fact, on the thread that caused it, never under a lock of the pool. It may call the pool, this
   // hook's own pool included, destroy tables, and must not throw.
   std::function<void(const PoolEvent&)> on_event = {};

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 #include "strongbin/pool/poison.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 namespace {
@@ -28,6 +30,7 @@ ChunkPool::Impl::Impl(ChunkPool* pool, const ChunkPoolOptions& options)
       cap_bytes_(options.cap_bytes),
       huge_pages_(options.cold_start.huge_pages),
       populate_(options.cold_start.populate),
+      wipes_(options.wipe_on_return),
       own_source_(MakeSource(options)),
       source_(options.custom_source != nullptr ? options.custom_source : own_source_.get()),
       on_event_(options.on_event),
@@ -161,8 +164,12 @@ size_t ChunkPool::Impl::TakeBack(std::span<const Chunk> chunks, Purpose purpose)
     const auto piece = chunks.first(std::min(chunks.size(), kChunksPerLock));
     chunks = chunks.subspan(piece.size());
     // Before the lock: once it is let go, the chunk may be somebody else's.
-    for (const Chunk& chunk : piece) PoisonMemory(chunk.data, chunk.bytes);
+    for (const Chunk& chunk : piece) {
+      if (wipes_) explicit_bzero(chunk.data, chunk.bytes);
+      PoisonMemory(chunk.data, chunk.bytes);
+    }
     const uint64_t now_ns = decays_.load(std::memory_order_relaxed) ? NowNs() : 0;
+    YieldPoint(YieldAt::k_before_take_back);
     Lock lock(mutex_);
     if (now_ns > 0) decay_marks_.Note(now_ns, tick_);
     for (const Chunk& chunk : piece) {
@@ -211,7 +218,7 @@ bool ChunkPool::Impl::MakeRoom(ChunkRecord* incoming, GiveBackQueue* queue) {
   const size_t bytes = incoming->slab->chunk_bytes();
   const size_t cap = cap_bytes();
   if (bytes > cap) return false;
-  if (books_.idle_bytes() <= cap - bytes) return true;
+  if (books_.idle_bytes() <= cap - bytes || Mutated(Mutation::k_cap_not_kept)) return true;
 
   const uint64_t excess_bytes = books_.idle_bytes() - (cap - bytes);
   uint64_t found_bytes = 0;
@@ -298,7 +305,7 @@ size_t ChunkPool::Impl::RelievePressure() {
   WithBooks([](PoolBooks& books) { books.PressureCalled(); });
   // Relaxed: the flag only keeps a second sweep away; what a sweep touches is guarded by the mutex.
   if (pressure_running_.exchange(true, std::memory_order_relaxed)) return 0;
-  const size_t bytes = Sweep(SweepReason::kPressure);
+  const size_t bytes = Mutated(Mutation::k_idle_chunks_left_behind_by_pressure) ? 0 : Sweep(SweepReason::kPressure);
   if (bytes > 0) {
     WithBooks([&](PoolBooks& books) { books.PressureDropped(bytes); });
     Tell(PoolEvent::Type::kPressureDrop, bytes);

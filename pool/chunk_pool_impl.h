@@ -114,6 +114,7 @@ class ChunkPool::Impl final : private DecayTimer::Client {
   std::atomic<size_t> cap_bytes_;
   std::atomic<bool> huge_pages_;
   std::atomic<bool> populate_;
+  const bool wipes_;
   const std::unique_ptr<ChunkSource> own_source_;
   ChunkSource* const source_;
   const std::function<void(const PoolEvent&)> on_event_;

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <new>
 
 namespace strongbin {
 
 DecayTimer& DecayTimer::Get() {
-  static DecayTimer* const timer = new DecayTimer;
+  // Made in place, since a pool in use may be refused memory.
+  alignas(DecayTimer) static char room[sizeof(DecayTimer)];
+  static DecayTimer* const timer = new (room) DecayTimer;
   return *timer;
 }
 
@@ -18,18 +21,20 @@ uint64_t DecayTimer::NowNs() {
 
 DecayTimer::DecayTimer() : fork_guard_(&mutex_, &ForgetThreadAfterFork, this) {}
 
-DecayTimer::Entry* DecayTimer::Find(Client* client) {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.client == client; });
-  return found == entries_.end() ? nullptr : &*found;
+DecayTimer::Client** DecayTimer::Find(const Client* client) {
+  Client** link = &first_client_;
+  while (*link != nullptr && *link != client) link = &(*link)->next_client_;
+  return link;
 }
 
 bool DecayTimer::Serve(Client* client, uint64_t due_ns) {
   const std::lock_guard lock(mutex_);
-  if (Entry* entry = Find(client)) {
-    entry->due_ns = std::min(entry->due_ns, due_ns);
-  } else {
-    entries_.push_back({client, due_ns});
+  if (*Find(client) == nullptr) {
+    client->next_client_ = first_client_;
+    client->due_ns_ = kNever;
+    first_client_ = client;
   }
+  client->due_ns_ = std::min(client->due_ns_, due_ns);
   changed_.notify_all();
   if (stopped_) return false;
   if (thread_.started()) return true;
@@ -39,33 +44,34 @@ bool DecayTimer::Serve(Client* client, uint64_t due_ns) {
 
 void DecayTimer::Forget(Client* client) {
   std::unique_lock lock(mutex_);
-  std::erase_if(entries_, [&](const Entry& entry) { return entry.client == client; });
+  if (Client** link = Find(client); *link != nullptr) *link = client->next_client_;
   changed_.wait(lock, [&] { return running_ != client; });
 }
 
 void DecayTimer::Run() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
-    const auto first = std::min_element(entries_.begin(), entries_.end(),
-                                        [](const Entry& a, const Entry& b) { return a.due_ns < b.due_ns; });
-    if (first == entries_.end() || first->due_ns == kNever) {
+    Client* first = first_client_;
+    for (Client* client = first; client != nullptr; client = client->next_client_) {
+      if (client->due_ns_ < first->due_ns_) first = client;
+    }
+    if (first == nullptr || first->due_ns_ == kNever) {
       changed_.wait(lock);
       continue;
     }
-    if (first->due_ns > NowNs()) {
-      const std::chrono::nanoseconds due(static_cast<int64_t>(std::min<uint64_t>(first->due_ns, INT64_MAX)));
+    if (first->due_ns_ > NowNs()) {
+      const std::chrono::nanoseconds due(static_cast<int64_t>(std::min<uint64_t>(first->due_ns_, INT64_MAX)));
       changed_.wait_until(lock, std::chrono::steady_clock::time_point(due));
       continue;
     }
-    Client* const client = first->client;
-    first->due_ns = kNever;
-    running_ = client;
+    first->due_ns_ = kNever;
+    running_ = first;
     lock.unlock();
-    const uint64_t next_ns = client->OnTimer();
+    const uint64_t next_ns = first->OnTimer();
     lock.lock();
     running_ = nullptr;
-    // Serve may have asked for an earlier time meanwhile.
-    if (Entry* entry = Find(client)) entry->due_ns = std::min(entry->due_ns, next_ns);
+    // It may be gone, and Serve may have asked for an earlier time meanwhile.
+    if (*Find(first) != nullptr) first->due_ns_ = std::min(first->due_ns_, next_ns);
     changed_.notify_all();
   }
 }
@@ -83,9 +89,7 @@ void DecayTimer::ForgetThreadAfterFork(void* timer) {
   auto* self = static_cast<DecayTimer*>(timer);
   self->thread_.Forget();
   // A call that was running did not come to say when it wants to be called next.
-  for (Entry& entry : self->entries_) {
-    if (entry.client == self->running_) entry.due_ns = 0;
-  }
+  if (Client* const called = *self->Find(self->running_); called != nullptr) called->due_ns_ = 0;
   self->running_ = nullptr;
   // The old one still counts the parent's thread among its waiters. It owns nothing that would have to be freed.
   std::construct_at(&self->changed_);

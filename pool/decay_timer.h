@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <vector>
 
 #include "strongbin/pool/fork_guard.h"
 #include "strongbin/pool/service_thread.h"
@@ -17,7 +16,7 @@ namespace strongbin {
 // client; it ends with the static objects of the program, or of the library that holds this code when that is unloaded.
 // From then on nobody is called. After fork() the child has no thread until a client of the child asks for one; that
 // thread then serves all clients. Thread safety: all methods from any thread, but Forget not from the client's own
-// OnTimer.
+// OnTimer. Needs no memory: the list goes through its clients.
 class DecayTimer {
  public:
   static constexpr uint64_t kNever = UINT64_MAX;
@@ -28,7 +27,13 @@ class DecayTimer {
     virtual uint64_t OnTimer() = 0;
 
    protected:
-    ~Client() = default;
+    virtual ~Client() = default;
+
+   private:
+    friend class DecayTimer;
+    // Guarded by the timer's mutex.
+    Client* next_client_ = nullptr;
+    uint64_t due_ns_ = kNever;
   };
 
   static DecayTimer& Get();
@@ -41,10 +46,6 @@ class DecayTimer {
   void Forget(Client* client);
 
  private:
-  struct Entry {
-    Client* client;
-    uint64_t due_ns;
-  };
   struct StopAtExit {
     ~StopAtExit() { Get().Stop(); }
   };
@@ -52,13 +53,14 @@ class DecayTimer {
   DecayTimer();
   void Run();
   void Stop();
-  Entry* Find(Client* client);
+  // Where the list leads to the client, or its end.
+  Client** Find(const Client* client);
   static void ForgetThreadAfterFork(void* timer);
 
   std::mutex mutex_;
   // All below is guarded by mutex_.
   std::condition_variable changed_;
-  std::vector<Entry> entries_;
+  Client* first_client_ = nullptr;
   const Client* running_ = nullptr;
   bool stopped_ = false;
   ServiceThread thread_;

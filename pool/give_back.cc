@@ -3,6 +3,7 @@
 
 #include "strongbin/pool/chunk_pool_impl.h"
 #include "strongbin/pool/poison.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 
@@ -30,6 +31,7 @@ size_t ChunkPool::Impl::GiveBackSlab(Slab* slab, Lock* lock) {
     if (!slab->PlanGiveBack(source_->page_bytes(), !slab->queued, &give_back)) return returned_bytes;
     UpdateRoom(slab);
     lock->unlock();
+    YieldPoint(YieldAt::k_giving_back);
     CarryOut(slab, &give_back);
     lock->lock();
     const size_t bytes = slab->FinishGiveBack(give_back);

@@ -11,6 +11,7 @@
 #include "strongbin/pool/size_class.h"
 #include "strongbin/stats/snapshot.h"
 #include "strongbin/stats/stats_page.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 
@@ -161,7 +162,7 @@ class PoolBooks {
   void TakeFromLent(size_t slot, size_t bytes) {
     FollowPage();
     assert(cells_->lent_bytes[slot].Load() >= bytes);
-    cells_->lent_bytes[slot].Sub(bytes);
+    if (!Mutated(Mutation::k_counter_not_decremented)) cells_->lent_bytes[slot].Sub(bytes);
     lent_bytes_ -= bytes;
   }
 

@@ -18,10 +18,14 @@ namespace {
 
 namespace rdb = ROCKSDB_NAMESPACE;
 
-// Digits alone. RocksDB's own parser also takes a sign, ignores what follows the digits and overflows in silence.
+// Digits alone. RocksDB's own parser also takes a sign, ignores what follows the digits and overflows in silence. False
+// changes nothing.
 bool ParseNumber(std::string_view text, uint64_t* number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc() && end == text.data() + text.size();
+  uint64_t parsed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+  if (error != std::errc() || end != text.data() + text.size()) return false;
+  *number = parsed;
+  return true;
 }
 
 // Digits and at most one unit, as RocksDB takes them.

@@ -1,6 +1,9 @@
 // Resets, releases, freezing, expectations.
+#include <atomic>
 #include <new>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -253,6 +256,37 @@ TEST_F(LifecycleTest, TrimAndHardResetLowerTheExpectation) {
   EXPECT_EQ(table.expected_capacity().entries, 5u);
   EXPECT_EQ(table.expected_capacity().key_bytes, 50u);
   EXPECT_EQ(table.expected_capacity().value_bytes, 500u);
+}
+
+// Any counter or offset of 32 bits would wrap on the way.
+TEST_F(LifecycleTest, MoreThanFourGiBPassThroughOneTable) {
+  constexpr size_t kValueBytes = size_t{1} << 20;
+  constexpr uint64_t kValues = 32;
+  constexpr uint64_t kGenerations = (uint64_t{1} << 32) / kValueBytes / kValues + 2;
+  for (uint64_t generation = 0; generation < kGenerations; ++generation) {
+    for (uint64_t i = 0; i < kValues; ++i) {
+      // Only the ends are touched, so that it costs little.
+      const auto fill = [&](std::span<char> room) {
+        room.front() = static_cast<char>(i);
+        room.back() = static_cast<char>(generation);
+        return true;
+      };
+      ASSERT_TRUE(table_.AppendFilled({.key = NumberKey(Scramble(i)), .sequence = generation}, kValueBytes, fill).ok());
+    }
+    for (uint64_t i = 0; i < kValues; ++i) {
+      const std::string_view value = table_.Get(NumberKey(Scramble(i))).value;
+      ASSERT_EQ(value.size(), kValueBytes);
+      ASSERT_EQ(value.front(), static_cast<char>(i));
+      ASSERT_EQ(value.back(), static_cast<char>(generation));
+    }
+    ASSERT_EQ(table_.MemoryUsage(), LentBytes(pool_));
+    ASSERT_GT(table_.MemoryUsage(), kValues * kValueBytes);
+    ASSERT_TRUE(table_.ResetWarm().ok());
+  }
+  EXPECT_EQ(LentBytes(pool_), 0u);
+  const PoolStats stats = pool_.Stats();
+  EXPECT_GE(stats.gets[kSizeClassCount - 1], kGenerations * kValues);
+  EXPECT_EQ(stats.misses[kSizeClassCount - 1], kValues);
 }
 
 TEST_F(LifecycleTest, ResetsAreCountedByKind) {

@@ -1,4 +1,7 @@
 // The numbers of tables in the statistics page.
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -58,6 +61,23 @@ TEST_F(TablePageTest, BatchesComeToThePageToo) {
                 REQUIRE_IN_CHILD(table.AppendBatch(batch).ok());
                 REQUIRE_IN_CHILD(InPage().entries == table.entry_count());
               }
+            }),
+            0);
+}
+
+TEST_F(TablePageTest, NoByteOfAKeyOrAValueIsInThePage) {
+  EXPECT_EQ(InChild([this] {
+              Open();
+              AppendOnlyMemtable table;
+              Fill(&table, 0, 5'000);
+              ReadInOrder(table);
+              (void)table.Stats();
+              std::ifstream file(StatsPagePath(), std::ios::binary);
+              const std::string page{std::istreambuf_iterator<char>(file), {}};
+              REQUIRE_IN_CHILD(page.size() >= sizeof(stats_internal::PageLayout));
+              REQUIRE_IN_CHILD(page.find("some key") == std::string::npos && page.find("value") == std::string::npos);
+              // It is the page that is looked at.
+              REQUIRE_IN_CHILD(page.find("default") != std::string::npos);
             }),
             0);
 }

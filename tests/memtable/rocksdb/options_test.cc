@@ -142,6 +142,14 @@ TEST_F(OptionsTest, BadValuesAreRefusedByTheNameOfTheOption) {
     const rdb::Status alone = rdb::MemTableRepFactory::CreateFromString({}, "id=strongbin;" + text, &factory);
     EXPECT_FALSE(alone.ok());
     EXPECT_THAT(alone.ToString(), HasSubstr(name));
+    if (name != "colour") {
+      const auto configured = NewAppendOnlyRepFactory();
+      std::string before, after;
+      EXPECT_TRUE(Ok(configured->GetOption({}, name, &before)));
+      EXPECT_FALSE(configured->ConfigureOption({}, name, value).ok());
+      EXPECT_TRUE(Ok(configured->GetOption({}, name, &after)));
+      EXPECT_EQ(after, before) << "a refusal has changed the option";
+    }
 
     rdb::ColumnFamilyOptions options;
     const rdb::Status nested =

@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "strongbin/tests/memtable/fixtures.h"
+#include "strongbin/tests/memtable/heap_probe.h"
 #include "strongbin/tests/memtable/on_threads.h"
 #include "strongbin/tests/memtable/rocksdb/fake_engine.h"
-#include "strongbin/tests/memtable/rocksdb/heap_probe.h"
 #include "strongbin/tests/memtable/test_keys.h"
 
 namespace strongbin {

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "strongbin/tests/memtable/fixtures.h"
+#include "strongbin/tests/memtable/heap_probe.h"
 #include "strongbin/tests/memtable/rocksdb/fake_engine.h"
-#include "strongbin/tests/memtable/rocksdb/heap_probe.h"
 #include "strongbin/tests/memtable/rocksdb/rep_fillings.h"
 #include "strongbin/tests/memtable/rocksdb/rep_model.h"
 

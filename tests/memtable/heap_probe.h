@@ -14,8 +14,9 @@ uint64_t HeapNews();
 class HeapRefusal {
  public:
   enum class Of : uint8_t {
-    kChunks,   // std::aligned_alloc
-    kAnything  // and operator new of the kind that answers null
+    kChunks,      // std::aligned_alloc
+    kAnything,    // and operator new of the kind that answers null
+    kEverything,  // and the operator new that throws, and (but under sanitizers) realloc
   };
   // Grants `granted` requests before.
   explicit HeapRefusal(Of what, int64_t granted = 0);
