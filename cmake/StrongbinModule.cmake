@@ -157,17 +157,18 @@ function(strongbin_python_test)
   set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
 
-# strongbin_markdown_example(NAME readme_example FILE README.md DEPS ... PRINTS REGEX): the first ```cpp block of a page as a
-# test program, whose output must match.
+# strongbin_markdown_example(NAME readme_example FILE README.md DEPS ... PRINTS REGEX): the ```cpp or ```c block of a page that
+# stands below "<!-- tested: NAME -->", as a test program, whose output must match.
 function(strongbin_markdown_example)
   cmake_parse_arguments(arg "" "NAME;FILE;PRINTS" "DEPS" ${ARGN})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${arg_FILE}")
   file(READ "${PROJECT_SOURCE_DIR}/${arg_FILE}" page)
-  if(NOT page MATCHES "```cpp\n([^`]*)```")
-    message(FATAL_ERROR "${arg_FILE} has no C++ example")
+  if(NOT page MATCHES "<!-- tested: ${arg_NAME} -->\n+```(cpp|c)\n([^`]*)```")
+    message(FATAL_ERROR "${arg_FILE} has no example ${arg_NAME}")
   endif()
-  file(GENERATE OUTPUT "${arg_NAME}.cc" CONTENT "${CMAKE_MATCH_1}")
-  add_executable(${arg_NAME} "${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}.cc")
+  string(REPLACE "cpp" "cc" ending "${CMAKE_MATCH_1}")
+  file(GENERATE OUTPUT "${arg_NAME}.${ending}" CONTENT "${CMAKE_MATCH_2}")
+  add_executable(${arg_NAME} "${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}.${ending}")
   target_link_libraries(${arg_NAME} PRIVATE ${arg_DEPS})
   strongbin_compile_options(${arg_NAME})
   add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
