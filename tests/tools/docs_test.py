@@ -99,6 +99,14 @@ class DocsTest(unittest.TestCase):
         self.assertGreater(len(used), 50)
         self.assertEqual(FOREIGN_NAMES - used - WORDS, set(), "named by no page")
 
+    def test_numbers_of_the_tuning_guide_exist(self):
+        metrics = set(re.findall(r"^STRONGBIN_\w+\((\w+), (?:Counter|Gauge|Max),", (ROOT / "stats" / "metrics.def").read_text(encoding="utf-8"), re.M))
+        other = {"auto", "none", "always", "madvise"}  # values of settings
+        page = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
+        named = {span for span in SPAN.findall(BLOCK.sub("", page)) if re.fullmatch(r"[a-z]+", span)}
+        self.assertGreater(len(named & metrics), 4)
+        self.assertEqual(named - metrics - other, set())
+
     def test_options_of_the_rocksdb_memtable_are_all_documented_and_no_others(self):
         page = (ROOT / "docs" / "rocksdb.md").read_text(encoding="utf-8")
         table = page[page.index("| option | values |"):].split("\n\n")[0]
