@@ -22,6 +22,7 @@ NAME = re.compile(r"(?:\w+::)*(\w+)(?:\(\)|=\w*)?")
 FOREIGN_FLAGS = {
     "preset", "build", "target", "install", "prefix", "cflags", "libs",  # cmake, pkg-config
     "benchmarks", "memtablerep", "num", "write_buffer_size",  # db_bench
+    "benchmark_filter",  # google-benchmark
 }
 FOREIGN_NAMES = {
     "pdqsort_branchless", "std", "madvise", "munmap", "membarrier",
