@@ -5,7 +5,7 @@ include_guard(GLOBAL)
 # linked below the build tree's include root under that name.
 set(STRONGBIN_INCLUDE_ROOT "${PROJECT_BINARY_DIR}/include")
 file(MAKE_DIRECTORY "${STRONGBIN_INCLUDE_ROOT}/strongbin")
-foreach(folder stats pool arena memtable tools tests)
+foreach(folder stats pool arena memtable capi tools tests)
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}" "${STRONGBIN_INCLUDE_ROOT}/strongbin/${folder}" SYMBOLIC)
 endforeach()
 
@@ -13,7 +13,7 @@ endforeach()
 function(strongbin_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wnon-virtual-dtor
+    -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
     $<$<BOOL:${STRONGBIN_WERROR}>:-Werror>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # g++ 12 warns of overlapping copies inside std::string that cannot happen (GCC bug 105651).
@@ -44,9 +44,21 @@ function(strongbin_hardening target)
   endif()
 endfunction()
 
-# strongbin_module(NAME pool HDRS chunk_pool.h ... SRCS chunk_pool.cc ... DEPS strongbin::stats ... [PRIVATE_DEPS ...])
+# strongbin_install_headers(FILES ...): of this folder, as "strongbin/<folder>/<file>".
+function(strongbin_install_headers)
+  cmake_parse_arguments(arg "" "" "FILES" ${ARGN})
+  if(STRONGBIN_INSTALL)
+    file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+    install(FILES ${arg_FILES} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/strongbin/${folder}" COMPONENT libstrongbin-dev)
+    list(TRANSFORM arg_FILES PREPEND "${folder}/")
+    set_property(GLOBAL APPEND PROPERTY STRONGBIN_INSTALLED_HEADERS ${arg_FILES})
+  endif()
+endfunction()
+
+# strongbin_module(NAME pool HDRS chunk_pool.h ... INSTALLS chunk_pool.h ... SRCS chunk_pool.cc ... DEPS strongbin::stats ...
+# [PRIVATE_DEPS ...]): INSTALLS are those of HDRS that users include, and what these include.
 function(strongbin_module)
-  cmake_parse_arguments(arg "" "NAME" "HDRS;SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME" "HDRS;INSTALLS;SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
   set(target strongbin_${arg_NAME})
   add_library(${target} STATIC ${arg_SRCS} ${arg_HDRS})
   add_library(strongbin::${arg_NAME} ALIAS ${target})
@@ -55,6 +67,27 @@ function(strongbin_module)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME ${arg_NAME})
   strongbin_compile_options(${target})
   strongbin_hardening(${target})
+  strongbin_install_headers(FILES ${arg_INSTALLS})
+endfunction()
+
+# strongbin_show_only(TARGET FILE): the shared library shows the symbols of packaging/FILE, and nothing else.
+function(strongbin_show_only target file)
+  set(list "${PROJECT_SOURCE_DIR}/packaging/${file}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
+  file(STRINGS "${list}" lines REGEX "^[^#!]")
+  set(c "")
+  set(cxx "")
+  foreach(symbol IN LISTS lines)
+    if(symbol MATCHES "::")
+      string(APPEND cxx "      \"${symbol}\";\n")
+    else()
+      string(APPEND c "    ${symbol};\n")
+    endif()
+  endforeach()
+  set(script "${CMAKE_CURRENT_BINARY_DIR}/${target}.map")
+  file(CONFIGURE OUTPUT "${script}" CONTENT "{\n  global:\n${c}    extern \"C++\" {\n${cxx}    };\n  local:\n    *;\n};\n")
+  target_link_options(${target} PRIVATE "-Wl,--version-script=${script}")
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS "${script}")
 endfunction()
 
 # strongbin_test(NAME pool/chunk_pool_test DEPS strongbin::pool ... [LOADS target] [ONLY_IF STRONGBIN_TOOLS]):
@@ -75,6 +108,22 @@ function(strongbin_test)
     target_compile_definitions(${target} PRIVATE "STRONGBIN_TEST_LIBRARY=\"$<TARGET_FILE:${arg_LOADS}>\"")
   endif()
   gtest_discover_tests(${target} TEST_PREFIX "${arg_NAME}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+endfunction()
+
+# strongbin_c_test(NAME capi/c_test DEPS strongbin_shared): tests/capi/c_test.c as one test, in C11.
+function(strongbin_c_test)
+  cmake_parse_arguments(arg "" "NAME;ONLY_IF" "DEPS" ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY STRONGBIN_LISTED_TESTS "${arg_NAME}.c")
+  if(arg_ONLY_IF AND NOT ${arg_ONLY_IF})
+    return()
+  endif()
+  string(REPLACE "/" "_" target ${arg_NAME})
+  add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/${arg_NAME}.c)
+  target_link_libraries(${target} PRIVATE ${arg_DEPS})
+  strongbin_compile_options(${target})
+  set_target_properties(${target} PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+  add_test(NAME ${arg_NAME} COMMAND ${target})
+  set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT 600)
 endfunction()
 
 # strongbin_preloaded_test(NAME pool/resident_size_test ALLOCATOR jemalloc LIBRARY libjemalloc.so.2): a test program once more, with
@@ -124,17 +173,18 @@ function(strongbin_python_test)
   set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
 
-# strongbin_markdown_example(NAME readme_example FILE README.md DEPS ... PRINTS REGEX): the first ```cpp block of a page as a
-# test program, whose output must match.
+# strongbin_markdown_example(NAME readme_example FILE README.md DEPS ... PRINTS REGEX): the ```cpp or ```c block of a page that
+# stands below "<!-- tested: NAME -->", as a test program, whose output must match.
 function(strongbin_markdown_example)
   cmake_parse_arguments(arg "" "NAME;FILE;PRINTS" "DEPS" ${ARGN})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${arg_FILE}")
   file(READ "${PROJECT_SOURCE_DIR}/${arg_FILE}" page)
-  if(NOT page MATCHES "```cpp\n([^`]*)```")
-    message(FATAL_ERROR "${arg_FILE} has no C++ example")
+  if(NOT page MATCHES "<!-- tested: ${arg_NAME} -->\n+```(cpp|c)\n([^`]*)```")
+    message(FATAL_ERROR "${arg_FILE} has no example ${arg_NAME}")
   endif()
-  file(GENERATE OUTPUT "${arg_NAME}.cc" CONTENT "${CMAKE_MATCH_1}")
-  add_executable(${arg_NAME} "${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}.cc")
+  string(REPLACE "cpp" "cc" ending "${CMAKE_MATCH_1}")
+  file(GENERATE OUTPUT "${arg_NAME}.${ending}" CONTENT "${CMAKE_MATCH_2}")
+  add_executable(${arg_NAME} "${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}.${ending}")
   target_link_libraries(${arg_NAME} PRIVATE ${arg_DEPS})
   strongbin_compile_options(${arg_NAME})
   add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
@@ -145,7 +195,7 @@ endfunction()
 # Stops the configuration when a test lies on disk that no line of tests/CMakeLists.txt names.
 function(strongbin_require_all_tests_listed)
   file(GLOB_RECURSE on_disk CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/tests"
-    "${PROJECT_SOURCE_DIR}/tests/*_test.cc" "${PROJECT_SOURCE_DIR}/tests/*_test.py")
+    "${PROJECT_SOURCE_DIR}/tests/*_test.cc" "${PROJECT_SOURCE_DIR}/tests/*_test.c" "${PROJECT_SOURCE_DIR}/tests/*_test.py")
   get_property(listed GLOBAL PROPERTY STRONGBIN_LISTED_TESTS)
   list(REMOVE_ITEM on_disk ${listed})
   if(on_disk)

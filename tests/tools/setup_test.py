@@ -19,7 +19,7 @@ class SetupTest(unittest.TestCase):
         self.assertEqual(len(packages), len(set(packages)))
 
     def test_groups_add_up_to_all(self):
-        groups = run_setup("--list", "build", "test", "check").stdout.split()
+        groups = run_setup("--list", "build", "test", "check", "package").stdout.split()
         self.assertEqual(groups, run_setup("--list", "all").stdout.split())
 
     def test_unknown_group_is_refused_by_name(self):
