@@ -219,9 +219,7 @@ void EngineSession::FillRow(const RunResult& result, const EngineNumbers& number
   row->minor_faults = result.after.minor_faults - result.before.minor_faults;
   row->resident_before_bytes = result.before.resident_bytes;
   row->resident_after_bytes = result.after.resident_bytes;
-  if (numbers.has_pool) row->fresh_chunks = numbers.fresh_chunks;
-  row->pool_gets = numbers.pool_gets;
-  row->pool_hits = numbers.pool_hits;
+  row->pool = numbers.pool;
 }
 
 // Says why a row has not all that was planned.

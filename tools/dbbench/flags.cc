@@ -13,7 +13,7 @@
 #include "strongbin/tools/dbbench/format.h"
 
 DEFINE_string(dbs, "memtable,rocksdb:strongbin,rocksdb:skip_list",
-              "engines, by comma: memtable (the bare component), rocksdb:strongbin, rocksdb:skip_list, rocksdb:vector, "
+              "engines, by comma: memtable (the bare component), kv (a small durable store around it), rocksdb:strongbin, rocksdb:skip_list, rocksdb:vector, "
               "rocksdb:prefix_hash, rocksdb:NAME for any memtable factory that RocksDB knows by name, none (does "
               "nothing; shows the cost of the harness)");
 DEFINE_string(
@@ -31,9 +31,9 @@ DEFINE_uint64(seed, 1, "seed of keys, values and choices; the same seed gives th
 DEFINE_string(label, "", "free words that are kept with the results");
 DEFINE_string(profile, "fast", "fast: no write-ahead log; durable: write-ahead log and fsync for each batch");
 DEFINE_uint64(memtable_bytes, uint64_t{64} << 20, "size at which a memtable is full, on every engine");
-DEFINE_uint64(pool_cap_bytes, uint64_t{128} << 20, "most idle bytes that the chunk pool keeps; 0: pool off");
+DEFINE_uint64(pool_cap_bytes, uint64_t{128} << 20, "most idle bytes that the chunk pool keeps, also inside RocksDB; 0: pool off");
 DEFINE_string(chunk_source, "mmap", "memory behind chunks: mmap or malloc");
-DEFINE_string(huge_pages, "on", "ask for huge pages behind large chunks: on or off");
+DEFINE_string(huge_pages, "on", "ask for huge pages behind large chunks, also inside RocksDB: on or off");
 DEFINE_bool(histogram, true, "measure latency");
 DEFINE_bool(checkpoint_between_tests, false,
             "flush, wait for compaction and drop caches and idle chunks between tests");
@@ -46,7 +46,7 @@ DEFINE_bool(progress, true, "a line with rate and time left, when standard error
 DEFINE_double(stats_interval, 0,
               "seconds between lines on standard error with operations, resident size and pool; 0: none");
 DEFINE_string(profile_dir, "", "directory for a CPU and a heap profile of each test");
-DEFINE_string(db, "", "directory for RocksDB's files; empty: a fresh one below the temporary directory");
+DEFINE_string(db, "", "directory for the files of engines; empty: a fresh one below the temporary directory");
 DEFINE_uint64(inject_pause_ms, 0,
               "one pause of this length in the middle of each run, to see that the latency account shows it");
 

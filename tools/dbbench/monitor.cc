@@ -96,8 +96,9 @@ void Watch::WriteStats(uint64_t now_ns) {
   std::string line = (draws_ ? "\r\033[K" : "") + plan_.title + ": " + Duration(elapsed_ns) + ", " + Grouped(done) +
                      " operations, " + Grouped(Rate(done, elapsed_ns), 0) + " op/s, resident " +
                      Bytes(SampleProcess().resident_bytes);
-  if (const std::string pool = plan_.engine == nullptr ? "" : plan_.engine->PoolLine(); !pool.empty())
-    line += ", " + pool;
+  if (const auto pool = plan_.engine == nullptr ? std::nullopt : plan_.engine->ReadGauges()) {
+    line += ", pool idle " + Bytes(pool->idle_bytes) + ", lent " + Bytes(pool->lent_bytes);
+  }
   std::fputs((line + "\n").c_str(), stderr);
 }
 

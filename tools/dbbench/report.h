@@ -1,7 +1,6 @@
 // The results of a call, and the ways to write them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "strongbin/stats/metrics.h"
 #include "strongbin/tools/dbbench/config.h"
+#include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/latency_histogram.h"
 
 namespace strongbin::dbbench {
@@ -64,9 +63,7 @@ struct Row {
   std::optional<uint64_t> drain_faults;
   uint64_t resident_before_bytes = 0;
   uint64_t resident_after_bytes = 0;
-  std::optional<std::array<uint64_t, kChunkKindCount>> fresh_chunks;
-  uint64_t pool_gets = 0;
-  uint64_t pool_hits = 0;
+  std::optional<PoolNumbers> pool;
 };
 
 struct PoolReport {
