@@ -80,6 +80,7 @@ struct Config {
   std::string profile_dir;
   std::string db_dir;
   uint64_t inject_pause_ms = 0;  // one pause in the middle of each timed run, to test the latency account
+  double inject_slowdown = 0;    // share of the rate that each timed run loses, to test what compares rates
   std::string command_line;
 };
 

@@ -43,9 +43,7 @@ std::string CheckEngineName(std::string_view name) {
   return "allowed: " + EngineNames();
 }
 
-bool HasWriteAheadLog(std::string_view name) {
-  return name == "kv" || name.starts_with(kRocksDbPrefix);
-}
+bool HasWriteAheadLog(std::string_view name) { return name == "kv" || name.starts_with(kRocksDbPrefix); }
 
 std::unique_ptr<Engine> MakeEngine(std::string_view name, const Config& config, const std::string& directory) {
   if (name == "memtable") return MakeMemtableEngine(config);

@@ -175,6 +175,7 @@ std::unique_ptr<RunResult> EngineSession::RunTimed(const DataSet& data, const Ti
   plan.histogram = config_.histogram;
   plan.rate_per_second = config_.rate_per_second;
   plan.pause_ms = config_.inject_pause_ms;
+  plan.slowdown = config_.inject_slowdown;
   return RunWork(plan);
 }
 
@@ -190,6 +191,7 @@ void EngineSession::FillRow(const RunResult& result, const EngineNumbers& number
   if (wall_ns > 0) row->ops_per_second = operations / row->wall_seconds;
   if (result.operations > 0) {
     row->us_per_op = static_cast<double>(wall_ns) / 1e3 / operations;
+    row->cpu_us_per_op = 1e6 * (result.after.cpu_seconds - result.before.cpu_seconds) / operations;
     if (AllocationsAreCounted()) {
       row->allocations_per_op = static_cast<double>(result.allocations.calls) / operations;
       row->allocated_bytes_per_op = static_cast<double>(result.allocations.bytes) / operations;

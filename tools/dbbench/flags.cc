@@ -11,9 +11,11 @@
 #include "strongbin/tools/command_line.h"
 #include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/format.h"
+#include "strongbin/tools/dbbench/gate/gate.h"
 
 DEFINE_string(dbs, "memtable,rocksdb:strongbin,rocksdb:skip_list",
-              "engines, by comma: memtable (the bare component), kv (a small durable store around it), rocksdb:strongbin, rocksdb:skip_list, rocksdb:vector, "
+              "engines, by comma: memtable (the bare component), kv (a small durable store around it), "
+              "rocksdb:strongbin, rocksdb:skip_list, rocksdb:vector, "
               "rocksdb:prefix_hash, rocksdb:NAME for any memtable factory that RocksDB knows by name, none (does "
               "nothing; shows the cost of the harness)");
 DEFINE_string(
@@ -31,7 +33,8 @@ DEFINE_uint64(seed, 1, "seed of keys, values and choices; the same seed gives th
 DEFINE_string(label, "", "free words that are kept with the results");
 DEFINE_string(profile, "fast", "fast: no write-ahead log; durable: write-ahead log and fsync for each batch");
 DEFINE_uint64(memtable_bytes, uint64_t{64} << 20, "size at which a memtable is full, on every engine");
-DEFINE_uint64(pool_cap_bytes, uint64_t{128} << 20, "most idle bytes that the chunk pool keeps, also inside RocksDB; 0: pool off");
+DEFINE_uint64(pool_cap_bytes, uint64_t{128} << 20,
+              "most idle bytes that the chunk pool keeps, also inside RocksDB; 0: pool off");
 DEFINE_string(chunk_source, "mmap", "memory behind chunks: mmap or malloc");
 DEFINE_string(huge_pages, "on", "ask for huge pages behind large chunks, also inside RocksDB: on or off");
 DEFINE_bool(histogram, true, "measure latency");
@@ -49,9 +52,12 @@ DEFINE_string(profile_dir, "", "directory for a CPU and a heap profile of each t
 DEFINE_string(db, "", "directory for the files of engines; empty: a fresh one below the temporary directory");
 DEFINE_uint64(inject_pause_ms, 0,
               "one pause of this length in the middle of each run, to see that the latency account shows it");
+DEFINE_double(inject_slowdown, 0, "share of its rate that each run loses, below 1, to see that a comparison shows it");
 
 namespace strongbin::dbbench {
 namespace {
+
+constexpr std::string_view kOwnFile = "dbbench/flags.cc";
 
 std::vector<std::string> Split(std::string_view list) {
   std::vector<std::string> parts;
@@ -180,6 +186,9 @@ ParsedFlags ParseFlags(int argc, char** argv) {
   checker.NotNegative("rate", FLAGS_rate, &config.rate_per_second);
   checker.NotNegative("max_seconds", FLAGS_max_seconds, &config.max_seconds);
   checker.NotNegative("stats_interval", FLAGS_stats_interval, &config.stats_interval_seconds);
+  checker.NotNegative("inject_slowdown", FLAGS_inject_slowdown, &config.inject_slowdown);
+  if (config.inject_slowdown >= 1)
+    checker.Complain("inject_slowdown", Plain(config.inject_slowdown), "allowed: below 1");
   if (config.reads == 0) config.reads = config.keys;
   config.seed = FLAGS_seed;
   config.label = FLAGS_label;
@@ -194,11 +203,27 @@ ParsedFlags ParseFlags(int argc, char** argv) {
   return parsed;
 }
 
+std::vector<std::string> GivenRunFlags(const std::vector<std::string_view>& except) {
+  std::vector<std::string> given;
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  for (const gflags::CommandLineFlagInfo& flag : flags) {
+    if (!std::string_view(flag.filename).ends_with(kOwnFile) || flag.is_default) continue;
+    if (std::find(except.begin(), except.end(), flag.name) != except.end()) continue;
+    given.push_back("--" + flag.name + "=" + flag.current_value);
+  }
+  return given;
+}
+
 std::string UsageText() {
-  return "dbbench [selfcheck] [flags]\n"
+  return "dbbench [flags]\n"
          "  Runs named tests against named engines and reports. Without flags: the default comparison.\n"
-         "  selfcheck: checks the harness itself and its bounds; exit status 1 when one does not hold.\n\nFlags:\n" +
-         FlagList("dbbench/flags.cc");
+         "dbbench selfcheck [flags]\n"
+         "  Checks the harness itself and its bounds; exit status 1 when one does not hold.\n"
+         "dbbench gate --baseline=SIDE --candidate=SIDE [--require=CONDITION ...] [flags]\n"
+         "  Runs two configurations in turns and holds them to conditions; exit status 1 when one does not hold.\n"
+         "\nFlags:\n" +
+         FlagList(kOwnFile) + "\nFlags of gate:\n" + GateFlagList();
 }
 
 }  // namespace strongbin::dbbench

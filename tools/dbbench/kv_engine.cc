@@ -148,7 +148,8 @@ EngineNumbers KvEngine::Numbers() {
 std::string KvEngine::Description() const {
   std::string text = "the store of tools/kv: the bare component, full at " + Bytes(config_.memtable_bytes) + ", " +
                      DescribePool(config_) + ", flushed through files that a RocksDB takes in";
-  text += config_.profile == Profile::kFast ? ", write-ahead log off" : ", write-ahead log on with fsync for each batch";
+  text +=
+      config_.profile == Profile::kFast ? ", write-ahead log off" : ", write-ahead log on with fsync for each batch";
   return text +
          "; a thread beside the writes flushes full tables, up to four wait for it; writers take turns; drain is the "
          "wait for the last flush";

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "strongbin/tools/dbbench/flags.h"
+#include "strongbin/tools/dbbench/gate/gate.h"
 #include "strongbin/tools/dbbench/monitor.h"
 #include "strongbin/tools/dbbench/profile.h"
 #include "strongbin/tools/dbbench/report.h"
@@ -31,14 +32,20 @@ int main(int argc, char** argv) {
     std::fputs(UsageText().c_str(), stdout);
     return kGood;
   }
-  const bool selfcheck = parsed.words.size() == 1 && parsed.words[0] == "selfcheck";
-  if (!parsed.words.empty() && !selfcheck) {
+  const std::string command = parsed.words.empty() ? "" : parsed.words[0];
+  if (!(command.empty() || command == "selfcheck" || command == "gate") || parsed.words.size() > 1) {
     return Complain(
-        "unknown command \"" + parsed.words[0] + "\"; allowed: selfcheck, or none to run tests (see --help)",
+        "unknown command \"" + parsed.words.back() + "\"; allowed: selfcheck, gate, or none to run tests (see --help)",
         kBadUsage);
   }
   if (!parsed.error.empty()) return Complain(parsed.error, kBadUsage);
-  if (const std::string error = EnterProfiledProcess(config, argv); !error.empty()) return Complain(error, kBadUsage);
+  GateConfig gate;
+  if (command == "gate") {
+    if (const std::string error = ReadGateFlags(argc, argv, &gate); !error.empty()) return Complain(error, kBadUsage);
+  }
+  // A gate profiles nothing itself; the processes that it starts do.
+  const std::string unprofiled = command == "gate" ? "" : EnterProfiledProcess(config, argv);
+  if (!unprofiled.empty()) return Complain(unprofiled, kBadUsage);
 
   InstallInterruptHandler();
   // The file is opened first, so that a long run does not end without a place for its report.
@@ -49,7 +56,8 @@ int main(int argc, char** argv) {
   }
   const WorkDirectory directory(config);
   if (!directory.error().empty()) return Complain(directory.error(), kBadUsage);
-  if (selfcheck) return RunSelfcheck(config, directory.path());
+  if (command == "selfcheck") return RunSelfcheck(config, directory.path());
+  if (command == "gate") return RunGate(gate, config, directory.path());
 
   const Report report = RunSession(config, directory.path());
   const std::string text = Render(report, config.format);

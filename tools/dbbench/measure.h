@@ -19,6 +19,7 @@ void WaitUntilNs(uint64_t when_ns);
 struct ProcessSample {
   uint64_t minor_faults = 0;
   uint64_t resident_bytes = 0;
+  double cpu_seconds = 0;  // of all threads
 };
 ProcessSample SampleProcess();
 

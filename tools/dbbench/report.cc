@@ -88,6 +88,7 @@ std::vector<Column> MakeColumns() {
       {"wall_seconds", "wall", kThroughput, kSeconds, &Measured<&Row::wall_seconds>},
       {"ops_per_second", "op/s", kThroughput, kNumber, &Measured<&Row::ops_per_second>},
       {"us_per_op", "us/op", kThroughput, kNumber, &Measured<&Row::us_per_op>},
+      {"cpu_us_per_op", "CPU us/op", kThroughput, kNumber, &Measured<&Row::cpu_us_per_op>},
       {"drain_seconds", "drain", kThroughput, kSeconds, &Optional<&Row::drain_seconds>},
       {"total_ops_per_second", "op/s with drain", kThroughput, kNumber, &Optional<&Row::total_ops_per_second>},
       {"distinct_keys", "distinct keys", kContent, kCount, &Measured<&Row::distinct_keys>},
@@ -114,17 +115,17 @@ std::vector<Column> MakeColumns() {
   constexpr auto kKinds = std::make_index_sequence<kChunkKindCount>();
   AddKinds<&PoolNumbers::fresh_chunks>(columns, "fresh_chunks", "fresh", kCount, kKinds);
   AddKinds<&PoolNumbers::fresh_chunk_bytes>(columns, "fresh_chunk_bytes", "fresh bytes", kBytes, kKinds);
-  columns.insert(columns.end(),
-                 {
-                     {"pool_gets", "pool gets", kPool, kCount, &Pool<&PoolNumbers::gets>},
-                     {"pool_hits", "pool hits", kPool, kCount, &Pool<&PoolNumbers::hits>},
-                     {"mapped_bytes", "newly mapped", kPool, kBytes, &Pool<&PoolNumbers::mapped_bytes>},
-                     {"admission_drop_bytes", "dropped at the cap", kPool, kBytes,
-                      &Pool<&PoolNumbers::admission_drop_bytes>},
-                     {"pool_cap_bytes", "cap", kPool, kBytes, &Pool<&PoolNumbers::cap_bytes>},
-                     {"pool_idle_bytes_max", "most idle", kPool, kBytes, &Pool<&PoolNumbers::idle_bytes_max>},
-                     {"pool_lent_bytes_max", "most lent", kPool, kBytes, &Pool<&PoolNumbers::lent_bytes_max>},
-                 });
+  columns.insert(
+      columns.end(),
+      {
+          {"pool_gets", "pool gets", kPool, kCount, &Pool<&PoolNumbers::gets>},
+          {"pool_hits", "pool hits", kPool, kCount, &Pool<&PoolNumbers::hits>},
+          {"mapped_bytes", "newly mapped", kPool, kBytes, &Pool<&PoolNumbers::mapped_bytes>},
+          {"admission_drop_bytes", "dropped at the cap", kPool, kBytes, &Pool<&PoolNumbers::admission_drop_bytes>},
+          {"pool_cap_bytes", "cap", kPool, kBytes, &Pool<&PoolNumbers::cap_bytes>},
+          {"pool_idle_bytes_max", "most idle", kPool, kBytes, &Pool<&PoolNumbers::idle_bytes_max>},
+          {"pool_lent_bytes_max", "most lent", kPool, kBytes, &Pool<&PoolNumbers::lent_bytes_max>},
+      });
   return columns;
 }
 

@@ -45,6 +45,7 @@ struct Row {
   double wall_seconds = 0;
   double ops_per_second = 0;
   double us_per_op = 0;
+  double cpu_us_per_op = 0;  // processor time of the whole process, background work included
   std::optional<double> drain_seconds;
   std::optional<double> total_ops_per_second;  // drain included
   std::optional<uint64_t> asked;

@@ -74,10 +74,7 @@ class SealCounter final : public rocksdb::EventListener {
 class RocksDbEngine final : public Engine {
  public:
   RocksDbEngine(std::string_view factory, const Config& config, const std::string& directory)
-      : factory_id_(FactoryIdOf(factory, config)),
-        config_(config),
-        directory_(directory),
-        ours_(IsOurs(factory)) {
+      : factory_id_(FactoryIdOf(factory, config)), config_(config), directory_(directory), ours_(IsOurs(factory)) {
     std::shared_ptr<rocksdb::MemTableRepFactory> made;
     if (MakeFactory(factory_id_, &made).ok()) {
       concurrent_ = made->IsInsertConcurrentlySupported();

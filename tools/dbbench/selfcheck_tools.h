@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "strongbin/tools/dbbench/format.h"
+#include "strongbin/tools/dbbench/gate/statistics.h"
 
 namespace strongbin::dbbench {
 
@@ -24,12 +25,6 @@ inline double ThreadNs() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
-inline double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 inline std::string Spread(const std::vector<double>& values, const char* unit) {
