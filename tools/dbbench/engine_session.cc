@@ -61,7 +61,7 @@ void EngineSession::RunAll() {
     } else {
       RunReadTest(test_);
     }
-    for (std::string& note : profile.Finish()) report_.notes.push_back(std::move(note));
+    if (std::string note = profile.Finish(); !note.empty()) report_.notes.push_back(std::move(note));
   }
   report_.engines.emplace_back(name_, engine_->Description());
   if (std::string text = engine_->PoolText(); !text.empty()) {
@@ -214,7 +214,11 @@ void EngineSession::FillRow(const RunResult& result, const EngineNumbers& number
                 " operations";
     report_.agreed = false;
   }
-  if (result.service.count() > 0) row->service = Summarize(result.service);
+  if (result.service.count() > 0) {
+    row->service = Summarize(result.service);
+    row->service_curve = CurveOf(result.service);
+  }
+  row->timeline = result.timeline;
   if (result.intended.count() > 0) row->intended = Summarize(result.intended);
   if (numbers.table_bytes_per_entry > 0) row->table_bytes_per_entry = numbers.table_bytes_per_entry;
   if (numbers.tables > 0) row->tables = numbers.tables;

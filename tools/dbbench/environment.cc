@@ -15,6 +15,7 @@
 
 #include <rocksdb/version.h>
 
+#include "strongbin/tools/dbbench/child_process.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/profile.h"
 
@@ -126,6 +127,7 @@ Facts DescribeEnvironment(const std::string& directory) {
 Facts DescribeSettings(const Config& config) {
   Facts facts = {
       {"command", config.command_line},
+      {"program", ThisProgram()},
       {"keys",
        Grouped(config.keys) + " distinct, in all threads together, of " + std::to_string(config.key_bytes) + " bytes"},
       {"values", std::to_string(config.value_bytes) + " bytes"},
@@ -141,6 +143,20 @@ Facts DescribeSettings(const Config& config) {
   };
   if (!config.label.empty()) facts.insert(facts.begin(), {"label", config.label});
   return facts;
+}
+
+Facts PlainParameters(const Config& config) {
+  return {
+      {"keys", std::to_string(config.keys)},
+      {"threads", std::to_string(config.threads)},
+      {"key_bytes", std::to_string(config.key_bytes)},
+      {"value_bytes", std::to_string(config.value_bytes)},
+      {"batch_entries", std::to_string(config.batch_entries)},
+      {"profile", std::string(kProfileNames[Index(config.profile)])},
+      {"pool_cap_bytes", std::to_string(config.pool_cap_bytes)},
+      {"huge_pages", std::string(kSwitchNames[config.huge_pages ? 1 : 0])},
+      {"label", config.label},
+  };
 }
 
 std::vector<std::string> BuildWarnings() {

@@ -12,6 +12,8 @@
 #include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/gate/gate.h"
+#include "strongbin/tools/dbbench/page/page.h"
+#include "strongbin/tools/dbbench/suite.h"
 
 DEFINE_string(dbs, "memtable,rocksdb:strongbin,rocksdb:skip_list",
               "engines, by comma: memtable (the bare component), kv (a small durable store around it), "
@@ -48,7 +50,9 @@ DEFINE_string(out, "", "file for the report; empty: standard output");
 DEFINE_bool(progress, true, "a line with rate and time left, when standard error is a terminal");
 DEFINE_double(stats_interval, 0,
               "seconds between lines on standard error with operations, resident size and pool; 0: none");
-DEFINE_string(profile_dir, "", "directory for a CPU and a heap profile of each test");
+DEFINE_uint64(timeline_ms, 0,
+              "milliseconds between samples of operations, resident size and pool in the JSON report; 0: none");
+DEFINE_string(profile_dir, "", "directory for a CPU and a heap profile of each test; `dbbench profile DIR` shows them");
 DEFINE_string(db, "", "directory for the files of engines; empty: a fresh one below the temporary directory");
 DEFINE_uint64(inject_pause_ms, 0,
               "one pause of this length in the middle of each run, to see that the latency account shows it");
@@ -179,6 +183,7 @@ ParsedFlags ParseFlags(int argc, char** argv) {
   checker.Range("pool_cap_bytes", FLAGS_pool_cap_bytes, 0, uint64_t{1} << 40, &config.pool_cap_bytes);
   checker.Range("generations", FLAGS_generations, 1, 1'000'000, &config.generations);
   checker.Range("inject_pause_ms", FLAGS_inject_pause_ms, 0, 600'000, &config.inject_pause_ms);
+  checker.Range("timeline_ms", FLAGS_timeline_ms, 0, 600'000, &config.timeline_ms);
   checker.Choice("profile", FLAGS_profile, kProfileNames, &config.profile);
   checker.Choice("chunk_source", FLAGS_chunk_source, kSourceNames, &config.chunk_source);
   checker.Choice("huge_pages", FLAGS_huge_pages, kSwitchNames, &config.huge_pages);
@@ -222,8 +227,17 @@ std::string UsageText() {
          "  Checks the harness itself and its bounds; exit status 1 when one does not hold.\n"
          "dbbench gate --baseline=SIDE --candidate=SIDE [--require=CONDITION ...] [flags]\n"
          "  Runs two configurations in turns and holds them to conditions; exit status 1 when one does not hold.\n"
+         "dbbench profile DIR\n"
+         "  Shows the profiles of a run with --profile_dir=DIR beside what was counted.\n"
+         "dbbench report FILE... [--html=FILE] [--markdown=FILE]\n"
+         "  Makes a page of reports in JSON and of raw results of gates.\n"
+         "dbbench suite quick|full|paper\n"
+         "  Runs all that such a page shows and makes it.\n"
+         "dbbench cursor [flags]\n"
+         "  Shows what an allocation costs behind many filled buffers.\n"
          "\nFlags:\n" +
-         FlagList(kOwnFile) + "\nFlags of gate:\n" + GateFlagList();
+         FlagList(kOwnFile) + "\nFlags of gate:\n" + GateFlagList() + "\nFlags of report:\n" + PageFlagList() +
+         "\nFlags of suite:\n" + SuiteFlagList();
 }
 
 }  // namespace strongbin::dbbench

@@ -136,6 +136,17 @@ LatencySummary Summarize(const LatencyHistogram& histogram) {
           histogram.Quantile(0.999), histogram.Quantile(0.9999), histogram.max_ns()};
 }
 
+std::vector<CurvePoint> CurveOf(const LatencyHistogram& histogram) {
+  constexpr double kStep = 1.04;  // of the duration, and of the share that lasts longer
+  std::vector<CurvePoint> curve;
+  histogram.ForEach([&curve](double share, uint64_t ns) {
+    const bool far = curve.empty() || static_cast<double>(ns) > kStep * static_cast<double>(curve.back().ns) ||
+                     kStep * (1 - share) < 1 - curve.back().share;
+    if (far || share == 1) curve.push_back({share, ns});
+  });
+  return curve;
+}
+
 std::span<const Column> Columns() {
   static const std::vector<Column> columns = MakeColumns();
   return columns;

@@ -13,8 +13,16 @@
 #include "strongbin/tools/dbbench/config.h"
 #include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/latency_histogram.h"
+#include "strongbin/tools/dbbench/measure.h"
 
 namespace strongbin::dbbench {
+
+struct CurvePoint {
+  double share = 0;  // of all durations, that last at most
+  uint64_t ns = 0;
+};
+// The whole distribution, thinned out to steps that a picture can show.
+std::vector<CurvePoint> CurveOf(const LatencyHistogram& histogram);
 
 struct LatencySummary {
   uint64_t count = 0;
@@ -55,6 +63,9 @@ struct Row {
 
   std::optional<LatencySummary> service;
   std::optional<LatencySummary> intended;
+  // In the JSON report alone.
+  std::vector<CurvePoint> service_curve;
+  std::vector<TimePoint> timeline;
 
   std::optional<double> allocations_per_op;
   std::optional<double> allocated_bytes_per_op;
@@ -78,7 +89,8 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 struct Report {
   Facts environment;
   Facts settings;
-  Facts engines;  // name and description
+  Facts parameters;  // the settings for programs, in the JSON report alone
+  Facts engines;     // name and description
   std::vector<Row> rows;
   std::vector<PoolReport> pools;
   std::vector<std::string> notes;

@@ -217,7 +217,9 @@ std::unique_ptr<RunResult> RunWork(const RunPlan& plan) {
   }
   barrier.arrive_and_wait();
   {
-    const Watch watch(*plan.config, {plan.title, plan.shape.operations, plan.deadline_ns, plan.engine}, done, &flag);
+    const Watch watch(*plan.config,
+                      {plan.title, plan.shape.operations, plan.deadline_ns, plan.engine, &result->timeline}, done,
+                      &flag);
     result->before = SampleProcess();
     barrier.arrive_and_wait();
     for (std::thread& thread : running) thread.join();

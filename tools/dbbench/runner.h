@@ -42,6 +42,7 @@ struct RunResult {
   AllocationCount allocations;
   ProcessSample before;
   ProcessSample after;
+  std::vector<TimePoint> timeline;
   LatencyHistogram service;   // from the moment a batch was given to the engine
   LatencyHistogram intended;  // from the moment it should have been; open loop only
 };
