@@ -223,8 +223,10 @@ std::vector<std::string> GivenRunFlags(const std::vector<std::string_view>& exce
 std::string UsageText() {
   return "dbbench [flags]\n"
          "  Runs named tests against named engines and reports. Without flags: the default comparison.\n"
-         "dbbench selfcheck [flags]\n"
-         "  Checks the harness itself and its bounds; exit status 1 when one does not hold.\n"
+         "dbbench selfcheck [GROUP...] [flags]\n"
+         "  Checks the harness itself and its bounds; exit status 1 when one does not hold. Groups: component, "
+         "rotation,\n"
+         "  pressure, engine, harness, pairs.\n"
          "dbbench gate --baseline=SIDE --candidate=SIDE [--require=CONDITION ...] [flags]\n"
          "  Runs two configurations in turns and holds them to conditions; exit status 1 when one does not hold.\n"
          "dbbench profile DIR\n"

@@ -65,7 +65,8 @@ int Run(const ParsedFlags& parsed, int argc, char** argv) {
   const Config& config = parsed.config;
   const std::string command = parsed.words.empty() ? "" : parsed.words[0];
   const std::vector<std::string> operands(parsed.words.begin() + (parsed.words.empty() ? 0 : 1), parsed.words.end());
-  const bool knows_operands = command == "report" || command == "profile" || command == "suite";
+  const bool knows_operands =
+      command == "report" || command == "profile" || command == "suite" || command == "selfcheck";
   if (std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
     return Complain("unknown command \"" + command +
                         "\"; allowed: selfcheck, gate, report, suite, profile, cursor, or none "
@@ -90,6 +91,12 @@ int Run(const ParsedFlags& parsed, int argc, char** argv) {
     const std::string error = ReadSuiteFlags(operands.size() == 1 ? operands[0] : "", &suite);
     return error.empty() ? RunSuite(suite) : Complain(error, kBadUsage);
   }
+  if (command == "selfcheck") {
+    for (const std::string& group : operands) {
+      const std::string wrong = CheckGroupName(group);
+      if (!wrong.empty()) return Complain("selfcheck " + group + ": " + wrong, kBadUsage);
+    }
+  }
   GateConfig gate;
   std::string error;
   // A gate profiles nothing itself; the processes that it starts do.
@@ -99,7 +106,7 @@ int Run(const ParsedFlags& parsed, int argc, char** argv) {
   if (!place.Open(config.out_path)) return Complain("--out=" + config.out_path + ": cannot be written", kBadUsage);
   const WorkDirectory directory(config);
   if (!directory.error().empty()) return Complain(directory.error(), kBadUsage);
-  if (command == "selfcheck") return RunSelfcheck(config, directory.path());
+  if (command == "selfcheck") return RunSelfcheck(config, directory.path(), operands);
   if (command == "gate") return RunGate(gate, config, directory.path());
   return RunAndReport(config, command == "cursor", directory.path(), &place);
 }

@@ -55,7 +55,7 @@ class CommandsTest(unittest.TestCase):
     def test_wrong_use_is_refused(self):
         for arguments in [["report"], ["report", "/no/such/file"], ["profile", "/no/such/folder"]]:
             self.assertEqual(run(*arguments).returncode, 1, arguments)
-        for arguments in [["suite"], ["suite", "slow"], ["profile"], ["cursor", "x"]]:
+        for arguments in [["selfcheck", "nonsense"], ["suite"], ["suite", "slow"], ["profile"], ["cursor", "x"]]:
             self.assertEqual(run(*arguments).returncode, 2, arguments)
 
     @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
