@@ -59,6 +59,19 @@ int LookAtLibrary(dl_phdr_info* info, size_t, void* result) {
   return 1;
 }
 
+// The file of our memtable for RocksDB: that which was linked, or another that is preloaded.
+std::string MemtableLibrary() {
+  std::string path = "not loaded";
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        if (std::strstr(info->dlpi_name, "libstrongbin_rocksdb") == nullptr) return 0;
+        *static_cast<std::string*>(result) = info->dlpi_name;
+        return 1;
+      },
+      &path);
+  return path;
+}
+
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -113,6 +126,7 @@ Facts DescribeEnvironment(const std::string& directory) {
        library.path.empty() ? "unknown: librocksdb is linked statically"
                             : std::string(OnOff(library.imports_assertions)) + " (" + library.path +
                                   (library.imports_assertions ? " imports" : " does not import") + " __assert_fail)"},
+      {"our memtable for RocksDB", MemtableLibrary()},
       {"RocksDB", rocksdb::GetRocksVersionAsString(true)},
       {"processor", ProcessorName() + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " online"},
       {"memory", Bytes(pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)))},
