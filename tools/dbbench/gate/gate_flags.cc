@@ -22,8 +22,10 @@ DEFINE_double(max_minutes, 0, "most minutes; what was measured until then is jud
 DEFINE_double(alpha, 0.001, "probability of an error below which the Mann-Whitney test tells the sides apart");
 DEFINE_string(results, "dbbench-gate.jsonl",
               "file for the raw results, one line a pair; an interrupted gate goes on from it");
-DEFINE_double(quiet_processors, 0.25,
-              "a pair counts as disturbed when other programs used more processors than this during one of its runs");
+DEFINE_double(
+    quiet_processors, 0.5,
+    "a pair counts as disturbed when others used more processors than this during one of its runs; the kernel's "
+    "own threads, which write out what a run syncs, are among them");
 DEFINE_double(wait_quiet_seconds, 20, "longest wait for a quiet moment before each run");
 DEFINE_uint64(max_repeats, 20, "most disturbed pairs that are repeated; further ones count and are marked");
 DEFINE_bool(drop_caches, true, "write out and drop the page cache before each run, where that is permitted");
