@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 DBBENCH = sys.argv.pop(1)
-PAIRS = 12
+PAIRS = 16
 
 
 class TellApartTest(unittest.TestCase):
@@ -19,7 +19,7 @@ class TellApartTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             return subprocess.run(
                 [DBBENCH, "gate", "--baseline=memtable", f"--candidate={candidate}", f"--pairs={PAIRS}", "--require=ops=same", "--alpha=0.001",
-                 "--keys=200000", "--tests=dataset_write_random", "--generations=2", f"--results={pathlib.Path(directory) / 'results.jsonl'}",
+                 "--keys=200000", "--tests=dataset_write_random", "--generations=3", f"--results={pathlib.Path(directory) / 'results.jsonl'}",
                  "--quiet_processors=1000", "--wait_quiet_seconds=0", "--drop_caches=false"],
                 capture_output=True, text=True, check=False, timeout=500)
 
