@@ -77,9 +77,11 @@ struct Config {
   std::string out_path;
   bool progress = true;
   double stats_interval_seconds = 0;
+  uint64_t timeline_ms = 0;  // 0: none
   std::string profile_dir;
   std::string db_dir;
   uint64_t inject_pause_ms = 0;  // one pause in the middle of each timed run, to test the latency account
+  double inject_slowdown = 0;    // share of the rate that each timed run loses, to test what compares rates
   std::string command_line;
 };
 

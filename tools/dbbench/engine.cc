@@ -33,20 +33,21 @@ bool Engine::Fail(std::string reason) {
 }
 
 std::string EngineNames() {
-  return "memtable, rocksdb:strongbin, rocksdb:skip_list, rocksdb:vector, rocksdb:prefix_hash, rocksdb:NAME of a "
+  return "memtable, kv, rocksdb:strongbin, rocksdb:skip_list, rocksdb:vector, rocksdb:prefix_hash, rocksdb:NAME of a "
          "factory that RocksDB knows, none";
 }
 
 std::string CheckEngineName(std::string_view name) {
-  if (name == "memtable" || name == "none") return {};
+  if (name == "memtable" || name == "kv" || name == "none") return {};
   if (name.starts_with(kRocksDbPrefix)) return CheckRocksDbFactory(name.substr(kRocksDbPrefix.size()));
   return "allowed: " + EngineNames();
 }
 
-bool HasWriteAheadLog(std::string_view name) { return name.starts_with(kRocksDbPrefix); }
+bool HasWriteAheadLog(std::string_view name) { return name == "kv" || name.starts_with(kRocksDbPrefix); }
 
 std::unique_ptr<Engine> MakeEngine(std::string_view name, const Config& config, const std::string& directory) {
   if (name == "memtable") return MakeMemtableEngine(config);
+  if (name == "kv") return MakeKvEngine(config, directory);
   if (name.starts_with(kRocksDbPrefix)) return MakeRocksDbEngine(name.substr(kRocksDbPrefix.size()), config, directory);
   return std::make_unique<EmptyEngine>();
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,23 @@ struct RoundPlan {
   size_t threads = 1;
 };
 
+// The chunk pool below an engine.
+struct PoolGauges {
+  uint64_t idle_bytes = 0;
+  uint64_t lent_bytes = 0;
+};
+struct PoolNumbers {  // since Open, but for the last three
+  std::array<uint64_t, kChunkKindCount> fresh_chunks{};
+  std::array<uint64_t, kChunkKindCount> fresh_chunk_bytes{};
+  uint64_t gets = 0;
+  uint64_t hits = 0;
+  uint64_t mapped_bytes = 0;  // newly taken from the operating system
+  uint64_t admission_drop_bytes = 0;
+  uint64_t cap_bytes = 0;
+  uint64_t lent_bytes_max = 0;
+  uint64_t idle_bytes_max = 0;
+};
+
 // What an engine can say of the round since Open.
 struct EngineNumbers {
   uint64_t paused_ns = 0;  // all writers were held for work that is no part of the write
@@ -32,10 +50,7 @@ struct EngineNumbers {
   uint64_t drain_faults = 0;
   uint64_t tables = 0;  // memtables filled, begun ones included
   double table_bytes_per_entry = 0;
-  bool has_pool = false;
-  std::array<uint64_t, kChunkKindCount> fresh_chunks{};
-  uint64_t pool_gets = 0;
-  uint64_t pool_hits = 0;
+  std::optional<PoolNumbers> pool;
 };
 
 // A store under test.
@@ -72,8 +87,8 @@ class Engine {
   // The pool's statistics at the end as text and as a JSON object; empty without a pool.
   virtual std::string PoolText() const { return {}; }
   virtual std::string PoolJson() const { return {}; }
-  // Idle and lent bytes of the pool now, for people who watch; empty without one.
-  virtual std::string PoolLine() const { return {}; }
+  // The pool now; nothing without one.
+  virtual std::optional<PoolGauges> ReadGauges() const { return std::nullopt; }
 
   std::string error() const {
     std::lock_guard lock(error_mutex_);
@@ -96,10 +111,11 @@ class Engine {
 std::string CheckEngineName(std::string_view name);
 std::string EngineNames();
 bool HasWriteAheadLog(std::string_view name);
-// Needs a name that CheckEngineName takes. `directory` is where RocksDB may make and delete files.
+// Needs a name that CheckEngineName takes. `directory` is where engines may make and delete files.
 std::unique_ptr<Engine> MakeEngine(std::string_view name, const Config& config, const std::string& directory);
 
 std::unique_ptr<Engine> MakeMemtableEngine(const Config& config);
+std::unique_ptr<Engine> MakeKvEngine(const Config& config, const std::string& directory);
 std::unique_ptr<Engine> MakeRocksDbEngine(std::string_view factory, const Config& config, const std::string& directory);
 // Empty when RocksDB makes a memtable factory from `id`, else its reason and the names it knows.
 std::string CheckRocksDbFactory(std::string_view id);

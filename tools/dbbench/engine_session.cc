@@ -61,7 +61,7 @@ void EngineSession::RunAll() {
     } else {
       RunReadTest(test_);
     }
-    for (std::string& note : profile.Finish()) report_.notes.push_back(std::move(note));
+    if (std::string note = profile.Finish(); !note.empty()) report_.notes.push_back(std::move(note));
   }
   report_.engines.emplace_back(name_, engine_->Description());
   if (std::string text = engine_->PoolText(); !text.empty()) {
@@ -175,6 +175,7 @@ std::unique_ptr<RunResult> EngineSession::RunTimed(const DataSet& data, const Ti
   plan.histogram = config_.histogram;
   plan.rate_per_second = config_.rate_per_second;
   plan.pause_ms = config_.inject_pause_ms;
+  plan.slowdown = config_.inject_slowdown;
   return RunWork(plan);
 }
 
@@ -190,6 +191,7 @@ void EngineSession::FillRow(const RunResult& result, const EngineNumbers& number
   if (wall_ns > 0) row->ops_per_second = operations / row->wall_seconds;
   if (result.operations > 0) {
     row->us_per_op = static_cast<double>(wall_ns) / 1e3 / operations;
+    row->cpu_us_per_op = 1e6 * (result.after.cpu_seconds - result.before.cpu_seconds) / operations;
     if (AllocationsAreCounted()) {
       row->allocations_per_op = static_cast<double>(result.allocations.calls) / operations;
       row->allocated_bytes_per_op = static_cast<double>(result.allocations.bytes) / operations;
@@ -212,16 +214,18 @@ void EngineSession::FillRow(const RunResult& result, const EngineNumbers& number
                 " operations";
     report_.agreed = false;
   }
-  if (result.service.count() > 0) row->service = Summarize(result.service);
+  if (result.service.count() > 0) {
+    row->service = Summarize(result.service);
+    row->service_curve = CurveOf(result.service);
+  }
+  row->timeline = result.timeline;
   if (result.intended.count() > 0) row->intended = Summarize(result.intended);
   if (numbers.table_bytes_per_entry > 0) row->table_bytes_per_entry = numbers.table_bytes_per_entry;
   if (numbers.tables > 0) row->tables = numbers.tables;
   row->minor_faults = result.after.minor_faults - result.before.minor_faults;
   row->resident_before_bytes = result.before.resident_bytes;
   row->resident_after_bytes = result.after.resident_bytes;
-  if (numbers.has_pool) row->fresh_chunks = numbers.fresh_chunks;
-  row->pool_gets = numbers.pool_gets;
-  row->pool_hits = numbers.pool_hits;
+  row->pool = numbers.pool;
 }
 
 // Says why a row has not all that was planned.

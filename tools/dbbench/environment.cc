@@ -15,6 +15,7 @@
 
 #include <rocksdb/version.h>
 
+#include "strongbin/tools/dbbench/child_process.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/profile.h"
 
@@ -56,6 +57,19 @@ int LookAtLibrary(dl_phdr_info* info, size_t, void* result) {
     facts.imports_assertions = names != nullptr && memmem(names, names_bytes, kName, sizeof(kName)) != nullptr;
   }
   return 1;
+}
+
+// The file of our memtable for RocksDB: that which was linked, or another that is preloaded.
+std::string MemtableLibrary() {
+  std::string path = "not loaded";
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        if (std::strstr(info->dlpi_name, "libstrongbin_rocksdb") == nullptr) return 0;
+        *static_cast<std::string*>(result) = info->dlpi_name;
+        return 1;
+      },
+      &path);
+  return path;
 }
 
 std::string FirstLine(const std::string& path) {
@@ -112,6 +126,7 @@ Facts DescribeEnvironment(const std::string& directory) {
        library.path.empty() ? "unknown: librocksdb is linked statically"
                             : std::string(OnOff(library.imports_assertions)) + " (" + library.path +
                                   (library.imports_assertions ? " imports" : " does not import") + " __assert_fail)"},
+      {"our memtable for RocksDB", MemtableLibrary()},
       {"RocksDB", rocksdb::GetRocksVersionAsString(true)},
       {"processor", ProcessorName() + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " online"},
       {"memory", Bytes(pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)))},
@@ -126,6 +141,7 @@ Facts DescribeEnvironment(const std::string& directory) {
 Facts DescribeSettings(const Config& config) {
   Facts facts = {
       {"command", config.command_line},
+      {"program", ThisProgram()},
       {"keys",
        Grouped(config.keys) + " distinct, in all threads together, of " + std::to_string(config.key_bytes) + " bytes"},
       {"values", std::to_string(config.value_bytes) + " bytes"},
@@ -141,6 +157,20 @@ Facts DescribeSettings(const Config& config) {
   };
   if (!config.label.empty()) facts.insert(facts.begin(), {"label", config.label});
   return facts;
+}
+
+Facts PlainParameters(const Config& config) {
+  return {
+      {"keys", std::to_string(config.keys)},
+      {"threads", std::to_string(config.threads)},
+      {"key_bytes", std::to_string(config.key_bytes)},
+      {"value_bytes", std::to_string(config.value_bytes)},
+      {"batch_entries", std::to_string(config.batch_entries)},
+      {"profile", std::string(kProfileNames[Index(config.profile)])},
+      {"pool_cap_bytes", std::to_string(config.pool_cap_bytes)},
+      {"huge_pages", std::string(kSwitchNames[config.huge_pages ? 1 : 0])},
+      {"label", config.label},
+  };
 }
 
 std::vector<std::string> BuildWarnings() {

@@ -12,6 +12,8 @@ namespace strongbin::dbbench {
 Facts DescribeEnvironment(const std::string& directory);
 // The flags as they were understood.
 Facts DescribeSettings(const Config& config);
+// The same for programs that read results.
+Facts PlainParameters(const Config& config);
 // What makes numbers of this build unfit to be quoted: no optimisation, assertions, a sanitizer, a preloaded allocator.
 std::vector<std::string> BuildWarnings();
 

@@ -11,9 +11,13 @@
 #include "strongbin/tools/command_line.h"
 #include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/format.h"
+#include "strongbin/tools/dbbench/gate/gate.h"
+#include "strongbin/tools/dbbench/page/page.h"
+#include "strongbin/tools/dbbench/suite.h"
 
 DEFINE_string(dbs, "memtable,rocksdb:strongbin,rocksdb:skip_list",
-              "engines, by comma: memtable (the bare component), rocksdb:strongbin, rocksdb:skip_list, rocksdb:vector, "
+              "engines, by comma: memtable (the bare component), kv (a small durable store around it), "
+              "rocksdb:strongbin, rocksdb:skip_list, rocksdb:vector, "
               "rocksdb:prefix_hash, rocksdb:NAME for any memtable factory that RocksDB knows by name, none (does "
               "nothing; shows the cost of the harness)");
 DEFINE_string(
@@ -31,9 +35,10 @@ DEFINE_uint64(seed, 1, "seed of keys, values and choices; the same seed gives th
 DEFINE_string(label, "", "free words that are kept with the results");
 DEFINE_string(profile, "fast", "fast: no write-ahead log; durable: write-ahead log and fsync for each batch");
 DEFINE_uint64(memtable_bytes, uint64_t{64} << 20, "size at which a memtable is full, on every engine");
-DEFINE_uint64(pool_cap_bytes, uint64_t{128} << 20, "most idle bytes that the chunk pool keeps; 0: pool off");
+DEFINE_uint64(pool_cap_bytes, uint64_t{128} << 20,
+              "most idle bytes that the chunk pool keeps, also inside RocksDB; 0: pool off");
 DEFINE_string(chunk_source, "mmap", "memory behind chunks: mmap or malloc");
-DEFINE_string(huge_pages, "on", "ask for huge pages behind large chunks: on or off");
+DEFINE_string(huge_pages, "on", "ask for huge pages behind large chunks, also inside RocksDB: on or off");
 DEFINE_bool(histogram, true, "measure latency");
 DEFINE_bool(checkpoint_between_tests, false,
             "flush, wait for compaction and drop caches and idle chunks between tests");
@@ -45,13 +50,18 @@ DEFINE_string(out, "", "file for the report; empty: standard output");
 DEFINE_bool(progress, true, "a line with rate and time left, when standard error is a terminal");
 DEFINE_double(stats_interval, 0,
               "seconds between lines on standard error with operations, resident size and pool; 0: none");
-DEFINE_string(profile_dir, "", "directory for a CPU and a heap profile of each test");
-DEFINE_string(db, "", "directory for RocksDB's files; empty: a fresh one below the temporary directory");
+DEFINE_uint64(timeline_ms, 0,
+              "milliseconds between samples of operations, resident size and pool in the JSON report; 0: none");
+DEFINE_string(profile_dir, "", "directory for a CPU and a heap profile of each test; `dbbench profile DIR` shows them");
+DEFINE_string(db, "", "directory for the files of engines; empty: a fresh one below the temporary directory");
 DEFINE_uint64(inject_pause_ms, 0,
               "one pause of this length in the middle of each run, to see that the latency account shows it");
+DEFINE_double(inject_slowdown, 0, "share of its rate that each run loses, below 1, to see that a comparison shows it");
 
 namespace strongbin::dbbench {
 namespace {
+
+constexpr std::string_view kOwnFile = "dbbench/flags.cc";
 
 std::vector<std::string> Split(std::string_view list) {
   std::vector<std::string> parts;
@@ -173,6 +183,7 @@ ParsedFlags ParseFlags(int argc, char** argv) {
   checker.Range("pool_cap_bytes", FLAGS_pool_cap_bytes, 0, uint64_t{1} << 40, &config.pool_cap_bytes);
   checker.Range("generations", FLAGS_generations, 1, 1'000'000, &config.generations);
   checker.Range("inject_pause_ms", FLAGS_inject_pause_ms, 0, 600'000, &config.inject_pause_ms);
+  checker.Range("timeline_ms", FLAGS_timeline_ms, 0, 600'000, &config.timeline_ms);
   checker.Choice("profile", FLAGS_profile, kProfileNames, &config.profile);
   checker.Choice("chunk_source", FLAGS_chunk_source, kSourceNames, &config.chunk_source);
   checker.Choice("huge_pages", FLAGS_huge_pages, kSwitchNames, &config.huge_pages);
@@ -180,6 +191,9 @@ ParsedFlags ParseFlags(int argc, char** argv) {
   checker.NotNegative("rate", FLAGS_rate, &config.rate_per_second);
   checker.NotNegative("max_seconds", FLAGS_max_seconds, &config.max_seconds);
   checker.NotNegative("stats_interval", FLAGS_stats_interval, &config.stats_interval_seconds);
+  checker.NotNegative("inject_slowdown", FLAGS_inject_slowdown, &config.inject_slowdown);
+  if (config.inject_slowdown >= 1)
+    checker.Complain("inject_slowdown", Plain(config.inject_slowdown), "allowed: below 1");
   if (config.reads == 0) config.reads = config.keys;
   config.seed = FLAGS_seed;
   config.label = FLAGS_label;
@@ -194,11 +208,38 @@ ParsedFlags ParseFlags(int argc, char** argv) {
   return parsed;
 }
 
+std::vector<std::string> GivenRunFlags(const std::vector<std::string_view>& except) {
+  std::vector<std::string> given;
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  for (const gflags::CommandLineFlagInfo& flag : flags) {
+    if (!std::string_view(flag.filename).ends_with(kOwnFile) || flag.is_default) continue;
+    if (std::find(except.begin(), except.end(), flag.name) != except.end()) continue;
+    given.push_back("--" + flag.name + "=" + flag.current_value);
+  }
+  return given;
+}
+
 std::string UsageText() {
-  return "dbbench [selfcheck] [flags]\n"
+  return "dbbench [flags]\n"
          "  Runs named tests against named engines and reports. Without flags: the default comparison.\n"
-         "  selfcheck: checks the harness itself and its bounds; exit status 1 when one does not hold.\n\nFlags:\n" +
-         FlagList("dbbench/flags.cc");
+         "dbbench selfcheck [GROUP...] [flags]\n"
+         "  Checks the harness itself and its bounds; exit status 1 when one does not hold. Groups: component, "
+         "rotation,\n"
+         "  pressure, engine, harness, pairs.\n"
+         "dbbench gate --baseline=SIDE --candidate=SIDE [--require=CONDITION ...] [flags]\n"
+         "  Runs two configurations in turns and holds them to conditions; exit status 1 when one does not hold.\n"
+         "dbbench profile DIR\n"
+         "  Shows the profiles of a run with --profile_dir=DIR beside what was counted.\n"
+         "dbbench report FILE... [--html=FILE] [--markdown=FILE]\n"
+         "  Makes a page of reports in JSON and of raw results of gates.\n"
+         "dbbench suite quick|full|paper\n"
+         "  Runs all that such a page shows and makes it.\n"
+         "dbbench cursor [flags]\n"
+         "  Shows what an allocation costs behind many filled buffers.\n"
+         "\nFlags:\n" +
+         FlagList(kOwnFile) + "\nFlags of gate:\n" + GateFlagList() + "\nFlags of report:\n" + PageFlagList() +
+         "\nFlags of suite:\n" + SuiteFlagList();
 }
 
 }  // namespace strongbin::dbbench

@@ -64,6 +64,17 @@ class LatencyHistogram {
     return max_ns_;
   }
 
+  // Calls visit(share of all durations at or below it, duration) for each bucket that has any, in order.
+  template <class Visit>
+  void ForEach(Visit&& visit) const {
+    uint64_t seen = 0;
+    for (size_t i = 0; i < latency_internal::kBucketCount; ++i) {
+      if (counts_[i] == 0) continue;
+      seen += counts_[i];
+      visit(static_cast<double>(seen) / static_cast<double>(count_), std::min(latency_internal::LastOf(i), max_ns_));
+    }
+  }
+
  private:
   std::array<uint64_t, latency_internal::kBucketCount> counts_{};
   uint64_t count_ = 0;

@@ -24,7 +24,12 @@ void WaitUntilNs(uint64_t when_ns) {
 ProcessSample SampleProcess() {
   ProcessSample sample;
   rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage) == 0) sample.minor_faults = static_cast<uint64_t>(usage.ru_minflt);
+  if (getrusage(RUSAGE_SELF, &usage) == 0) {
+    sample.minor_faults = static_cast<uint64_t>(usage.ru_minflt);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
+      sample.cpu_seconds += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    }
+  }
   // The second number of statm is the resident size in pages.
   std::array<char, 128> text{};
   const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);

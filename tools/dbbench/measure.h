@@ -19,7 +19,17 @@ void WaitUntilNs(uint64_t when_ns);
 struct ProcessSample {
   uint64_t minor_faults = 0;
   uint64_t resident_bytes = 0;
+  double cpu_seconds = 0;  // of all threads
 };
 ProcessSample SampleProcess();
+
+// One moment of a run.
+struct TimePoint {
+  double seconds = 0;  // since its start
+  uint64_t operations = 0;
+  uint64_t resident_bytes = 0;
+  uint64_t idle_bytes = 0;  // of the pool; 0 without one
+  uint64_t lent_bytes = 0;
+};
 
 }  // namespace strongbin::dbbench

@@ -1,8 +1,6 @@
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <shared_mutex>
 #include <string>
@@ -13,27 +11,15 @@
 #include "strongbin/memtable/memtable_iterator.h"
 #include "strongbin/pool/chunk_pool.h"
 #include "strongbin/stats/export.h"
-#include "strongbin/stats/snapshot.h"
 #include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/measure.h"
+#include "strongbin/tools/dbbench/pool_numbers.h"
 
 namespace strongbin::dbbench {
 namespace {
 
 constexpr size_t kNeverFreeze = ~size_t{0};
-
-uint64_t Sum(const std::array<uint64_t, kClassSlotCount>& numbers) {
-  return std::accumulate(numbers.begin(), numbers.end(), uint64_t{0});
-}
-
-ChunkPoolOptions PoolOptionsOf(const Config& config) {
-  ChunkPoolOptions options;
-  options.cap_bytes = config.pool_cap_bytes;
-  options.source = config.chunk_source == SourceChoice::kMmap ? ChunkSourceKind::kMmapSlab : ChunkSourceKind::kMalloc;
-  options.cold_start.huge_pages = config.huge_pages;
-  return options;
-}
 
 // The bare component: one table at a time over a pool of its own, turned over when it is full.
 class MemtableEngine final : public Engine {
@@ -55,7 +41,7 @@ class MemtableEngine final : public Engine {
   std::string Description() const override;
   std::string PoolText() const override { return ToText(pool_.Stats()); }
   std::string PoolJson() const override { return ToJson(pool_.Stats()); }
-  std::string PoolLine() const override;
+  std::optional<PoolGauges> ReadGauges() const override { return GaugesOf(pool_.Stats()); }
 
  private:
   struct alignas(64) Worker {
@@ -201,29 +187,17 @@ EngineNumbers MemtableEngine::Numbers() {
     ++numbers.tables;
   }
   if (entries > 0) numbers.table_bytes_per_entry = static_cast<double>(bytes) / static_cast<double>(entries);
-  numbers.has_pool = true;
-  const PoolStats since_open = Diff(pool_.Stats(), pool_at_open_);
-  numbers.fresh_chunks = since_open.fresh_chunks;
-  numbers.pool_gets = Sum(since_open.gets);
-  numbers.pool_hits = Sum(since_open.hits);
+  numbers.pool = NumbersOf(pool_at_open_, pool_.Stats());
   return numbers;
 }
 
 std::string MemtableEngine::Description() const {
-  std::string text = "the bare component, full at " + Bytes(config_.memtable_bytes) + ", pool ";
-  text += config_.pool_cap_bytes == 0 ? "off" : "of at most " + Bytes(config_.pool_cap_bytes) + " idle";
-  text += ", chunks from " + std::string(kSourceNames[Index(config_.chunk_source)]);
-  text += ", huge pages " + std::string(kSwitchNames[config_.huge_pages ? 1 : 0]);
+  std::string text = "the bare component, full at " + Bytes(config_.memtable_bytes) + ", " + DescribePool(config_);
   text += config_.threads > 1 ? ", concurrent writers" : ", one writer";
   return text +
          "; a full table is frozen, drained in order and reset warm by the thread that met it, and writers wait: that "
          "time is "
          "the drain, not the write; sorted writes of one thread use the sorted-batch call";
-}
-
-std::string MemtableEngine::PoolLine() const {
-  const PoolStats stats = pool_.Stats();
-  return "pool idle " + Bytes(Sum(stats.idle_bytes)) + ", lent " + Bytes(Sum(stats.lent_bytes));
 }
 
 }  // namespace

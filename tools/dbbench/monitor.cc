@@ -1,5 +1,6 @@
 #include "strongbin/tools/dbbench/monitor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -7,7 +8,6 @@
 
 #include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/format.h"
-#include "strongbin/tools/dbbench/measure.h"
 
 namespace strongbin::dbbench {
 namespace {
@@ -45,6 +45,7 @@ Watch::Watch(const Config& config, const WatchPlan& plan, const std::vector<Done
       next_draw_ns_(start_ns_ + kDrawNs),
       next_stats_ns_(start_ns_ +
                      static_cast<uint64_t>(config.stats_interval_seconds * static_cast<double>(kNsPerSecond))),
+      next_point_ns_(start_ns_),
       thread_(&Watch::Loop, this) {}
 
 Watch::~Watch() {
@@ -64,15 +65,34 @@ uint64_t Watch::Done() const {
 }
 
 void Watch::Loop() {
+  const bool keeps_time = config_.timeline_ms > 0 && plan_.timeline != nullptr;
+  const std::chrono::milliseconds interval =
+      keeps_time ? std::min(kLookInterval, std::chrono::milliseconds(config_.timeline_ms)) : kLookInterval;
+  if (keeps_time) AddTimePoint(start_ns_);
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, kLookInterval, [this] { return ending_; })) {
+  while (!wake_.wait_for(lock, interval, [this] { return ending_; })) {
     const uint64_t now_ns = NowNs();
     if (Interrupted() || (plan_.deadline_ns != 0 && now_ns >= plan_.deadline_ns)) {
       flag_->stop.store(true, std::memory_order_relaxed);
     }
+    if (keeps_time && now_ns >= next_point_ns_) AddTimePoint(now_ns);
     if (draws_ && now_ns >= next_draw_ns_) DrawProgress(now_ns);
     if (config_.stats_interval_seconds > 0 && now_ns >= next_stats_ns_) WriteStats(now_ns);
   }
+  if (keeps_time) AddTimePoint(NowNs());
+}
+
+void Watch::AddTimePoint(uint64_t now_ns) {
+  next_point_ns_ = now_ns + config_.timeline_ms * 1'000'000;
+  TimePoint point;
+  point.seconds = static_cast<double>(now_ns - start_ns_) / static_cast<double>(kNsPerSecond);
+  point.operations = Done();
+  point.resident_bytes = SampleProcess().resident_bytes;
+  if (const auto pool = plan_.engine == nullptr ? std::nullopt : plan_.engine->ReadGauges()) {
+    point.idle_bytes = pool->idle_bytes;
+    point.lent_bytes = pool->lent_bytes;
+  }
+  plan_.timeline->push_back(point);
 }
 
 void Watch::DrawProgress(uint64_t now_ns) {
@@ -96,8 +116,9 @@ void Watch::WriteStats(uint64_t now_ns) {
   std::string line = (draws_ ? "\r\033[K" : "") + plan_.title + ": " + Duration(elapsed_ns) + ", " + Grouped(done) +
                      " operations, " + Grouped(Rate(done, elapsed_ns), 0) + " op/s, resident " +
                      Bytes(SampleProcess().resident_bytes);
-  if (const std::string pool = plan_.engine == nullptr ? "" : plan_.engine->PoolLine(); !pool.empty())
-    line += ", " + pool;
+  if (const auto pool = plan_.engine == nullptr ? std::nullopt : plan_.engine->ReadGauges()) {
+    line += ", pool idle " + Bytes(pool->idle_bytes) + ", lent " + Bytes(pool->lent_bytes);
+  }
   std::fputs((line + "\n").c_str(), stderr);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "strongbin/tools/dbbench/config.h"
+#include "strongbin/tools/dbbench/measure.h"
 
 namespace strongbin::dbbench {
 
@@ -37,6 +38,8 @@ struct WatchPlan {
   uint64_t planned = 0;
   uint64_t deadline_ns = 0;  // 0: none
   const Engine* engine = nullptr;
+  std::vector<TimePoint>* timeline =
+      nullptr;  // gets a point at the start, every --timeline_ms and at the end; read it after that
 };
 
 // Runs a thread of its own from construction to destruction. It sets the flag on Ctrl-C and at the deadline, draws the
@@ -53,6 +56,7 @@ class Watch {
   uint64_t Done() const;
   void DrawProgress(uint64_t now_ns);
   void WriteStats(uint64_t now_ns);
+  void AddTimePoint(uint64_t now_ns);
 
   const Config& config_;
   const WatchPlan plan_;
@@ -62,6 +66,7 @@ class Watch {
   const uint64_t start_ns_;
   uint64_t next_draw_ns_;
   uint64_t next_stats_ns_;
+  uint64_t next_point_ns_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool ending_ = false;

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <sstream>
+#include <fstream>
 #include <string_view>
 #include <system_error>
 #include <unistd.h>
@@ -24,66 +23,6 @@ namespace {
 
 constexpr const char* kTcmalloc = "libtcmalloc.so.4";
 constexpr const char* kReentered = "DBBENCH_PROFILED";  // set in the second process, so that it cannot start a third
-constexpr size_t kTopFunctions = 8;
-
-// One line of `google-pprof --text`: flat, flat %, sum %, cumulative, cumulative %, name.
-struct ProfileLine {
-  double flat_percent = 0;
-  double cumulative_percent = 0;
-  std::string name;
-};
-
-std::vector<ProfileLine> ReadProfile(const std::string& path, std::string_view mode) {
-  std::vector<ProfileLine> lines;
-  std::error_code error;
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  const std::string command =
-      "LD_PRELOAD= google-pprof --text " + std::string(mode) + " '" + program + "' '" + path + "' 2>/dev/null";
-  std::FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return lines;
-  char* text = nullptr;
-  size_t capacity = 0;
-  while (getline(&text, &capacity, pipe) > 0) {
-    std::istringstream words(text);
-    std::string flat;
-    std::string flat_percent;
-    std::string sum_percent;
-    std::string cumulative;
-    std::string cumulative_percent;
-    ProfileLine line;
-    words >> flat >> flat_percent >> sum_percent >> cumulative >> cumulative_percent >> std::ws;
-    if (!flat_percent.ends_with('%') || !std::getline(words, line.name)) continue;
-    line.flat_percent = std::strtod(flat_percent.c_str(), nullptr);
-    line.cumulative_percent = std::strtod(cumulative_percent.c_str(), nullptr);
-    lines.push_back(line);
-  }
-  std::free(text);
-  pclose(pipe);
-  return lines;
-}
-
-void AddDigest(const std::string& title, const std::string& path, std::string_view mode,
-               std::vector<std::string>* notes) {
-  const std::vector<ProfileLine> lines = ReadProfile(path, mode);
-  if (lines.empty()) {
-    notes->push_back(title + ": " + path + " (no samples, or google-pprof is not installed)");
-    return;
-  }
-  double key_arena_percent = 0;
-  std::string text = title + ": " + path + "; top functions:";
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].name.find("KeyArena") != std::string::npos) {
-      key_arena_percent = std::max(key_arena_percent, lines[i].cumulative_percent);
-    }
-    if (i >= kTopFunctions) continue;
-    std::ostringstream entry;
-    entry << (i == 0 ? " " : ", ") << lines[i].flat_percent << " % " << lines[i].name;
-    text += entry.str();
-  }
-  std::ostringstream share;
-  share << "; share of KeyArena with what it calls: " << key_arena_percent << " %";
-  notes->push_back(text + share.str());
-}
 
 }  // namespace
 
@@ -110,10 +49,7 @@ std::string EnterProfiledProcess(const Config& config, char** argv) {
 TestProfile::TestProfile(const Config& config, const std::string& engine, const std::string& test) {
   if (config.profile_dir.empty()) return;
   title_ = engine + " " + test;
-  std::string name = title_;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == ':' || c == '/' || c == ' '; }, '.');
-  base_path_ = config.profile_dir + "/" + name;
+  base_path_ = ProfilePath(config.profile_dir, engine, test);
   ProfilerStart((base_path_ + ".cpu").c_str());
   if (AllocatorIsTcmalloc()) HeapProfilerStart(base_path_.c_str());
 }
@@ -130,20 +66,25 @@ void TestProfile::Stop() {
   base_path_.clear();
 }
 
-std::vector<std::string> TestProfile::Finish() {
-  std::vector<std::string> notes;
-  if (base_path_.empty()) return notes;
-  const std::filesystem::path base = base_path_;
+std::string TestProfile::Finish() {
+  if (base_path_.empty()) return {};
+  const std::string path = base_path_;
   Stop();
-  AddDigest("CPU profile of " + title_, base.string() + ".cpu", "", &notes);
-  std::string last;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(base.parent_path(), error)) {
-    const std::string path = entry.path().string();
-    if (path.starts_with(base.string() + ".") && path.ends_with(".heap")) last = std::max(last, path);
-  }
-  if (!last.empty()) AddDigest("Heap profile of " + title_ + " (bytes allocated)", last, "--alloc_space", &notes);
-  return notes;
+  return "Profiles of " + title_ + ": " + path + ".*";
+}
+
+std::string SaveForDigest(const Config& config, const std::string& report_json) {
+  if (config.profile_dir.empty()) return {};
+  std::ofstream file(config.profile_dir + "/report.json");
+  return file << report_json << std::flush ? std::string() : "--profile_dir: report.json cannot be written";
+}
+
+std::string ProfilePath(const std::string& directory, const std::string& engine, const std::string& test) {
+  std::string name = engine + " " + test;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::string_view(":/ ;=").find(c) != std::string_view::npos; },
+      '.');
+  return directory + "/" + name;
 }
 
 }  // namespace strongbin::dbbench

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "strongbin/tools/dbbench/config.h"
 
@@ -15,6 +14,11 @@ bool AllocatorIsTcmalloc();
 // Returns a reason when that cannot be.
 std::string EnterProfiledProcess(const Config& config, char** argv);
 
+// Where the profiles of a test lie; the files' names go on with .cpu and .NNNN.heap.
+std::string ProfilePath(const std::string& directory, const std::string& engine, const std::string& test);
+// Puts a report beside the profiles, for `dbbench profile` to compare them with. Returns a reason when that cannot be.
+std::string SaveForDigest(const Config& config, const std::string& report_json);
+
 // Takes a CPU and a heap profile while it lives, when config.profile_dir is set; does nothing otherwise. One at a time.
 class TestProfile {
  public:
@@ -23,8 +27,8 @@ class TestProfile {
   TestProfile(const TestProfile&) = delete;
   TestProfile& operator=(const TestProfile&) = delete;
 
-  // Ends both profiles and returns lines for the report: where they are, the top functions, the share of KeyArena.
-  std::vector<std::string> Finish();
+  // Ends both profiles and returns a line for the report that says where they are; empty without --profile_dir.
+  std::string Finish();
 
  private:
   void Stop();

@@ -1,5 +1,7 @@
 #include "strongbin/tools/dbbench/report.h"
 
+#include <numeric>
+
 #include "strongbin/tools/dbbench/format.h"
 
 namespace strongbin::dbbench {
@@ -26,19 +28,19 @@ template <auto Latency, auto Member>
 CellValue Percentile(const Row& row) {
   return row.*Latency ? CellValue((*(row.*Latency)).*Member) : CellValue();
 }
-template <size_t Kind>
-CellValue Fresh(const Row& row) {
-  return row.fresh_chunks ? CellValue((*row.fresh_chunks)[Kind]) : CellValue();
-}
-CellValue FreshTotal(const Row& row) {
-  if (!row.fresh_chunks) return {};
-  uint64_t sum = 0;
-  for (const uint64_t chunks : *row.fresh_chunks) sum += chunks;
-  return sum;
-}
 template <auto Member>
 CellValue Pool(const Row& row) {
-  return row.fresh_chunks ? CellValue(row.*Member) : CellValue();
+  return row.pool ? CellValue((*row.pool).*Member) : CellValue();
+}
+template <auto Member, size_t Kind>
+CellValue OfKind(const Row& row) {
+  return row.pool ? CellValue(((*row.pool).*Member)[Kind]) : CellValue();
+}
+template <auto Member>
+CellValue OfAllKinds(const Row& row) {
+  if (!row.pool) return {};
+  const auto& kinds = (*row.pool).*Member;
+  return std::accumulate(kinds.begin(), kinds.end(), uint64_t{0});
 }
 CellValue Checksum(const Row& row) { return row.checksum ? CellValue(Hex(*row.checksum)) : CellValue(); }
 CellValue Finished(const Row& row) { return std::string(row.finished ? "yes" : "no"); }
@@ -59,13 +61,15 @@ void AddLatency(std::vector<Column>& columns, const std::string& name, TableKind
   add("max_ns", "max", kDuration, &Percentile<Latency, &LatencySummary::max_ns>);
 }
 
-// Generates one column per chunk kind.
-template <size_t... Kinds>
-void AddFresh(std::vector<Column>& columns, std::index_sequence<Kinds...>) {
-  (columns.push_back({"fresh_chunks_" + std::string(kChunkKindLabels[Kinds]),
-                      "fresh for " + std::string(kChunkKindLabels[Kinds]), TableKind::kPool, CellStyle::kCount,
-                      &Fresh<Kinds>}),
+// Generates one column per chunk kind, and one for all of them.
+template <auto Member, size_t... Kinds>
+void AddKinds(std::vector<Column>& columns, const std::string& id, const std::string& header, CellStyle style,
+              std::index_sequence<Kinds...>) {
+  (columns.push_back({id + "_" + std::string(kChunkKindLabels[Kinds]),
+                      header + " for " + std::string(kChunkKindLabels[Kinds]), TableKind::kPool, style,
+                      &OfKind<Member, Kinds>}),
    ...);
+  columns.push_back({id, header + " in all", TableKind::kPool, style, &OfAllKinds<Member>});
 }
 
 std::vector<Column> MakeColumns() {
@@ -84,6 +88,7 @@ std::vector<Column> MakeColumns() {
       {"wall_seconds", "wall", kThroughput, kSeconds, &Measured<&Row::wall_seconds>},
       {"ops_per_second", "op/s", kThroughput, kNumber, &Measured<&Row::ops_per_second>},
       {"us_per_op", "us/op", kThroughput, kNumber, &Measured<&Row::us_per_op>},
+      {"cpu_us_per_op", "CPU us/op", kThroughput, kNumber, &Measured<&Row::cpu_us_per_op>},
       {"drain_seconds", "drain", kThroughput, kSeconds, &Optional<&Row::drain_seconds>},
       {"total_ops_per_second", "op/s with drain", kThroughput, kNumber, &Optional<&Row::total_ops_per_second>},
       {"distinct_keys", "distinct keys", kContent, kCount, &Measured<&Row::distinct_keys>},
@@ -107,10 +112,20 @@ std::vector<Column> MakeColumns() {
           {"resident_before_bytes", "RSS before", kMemory, kBytes, &Measured<&Row::resident_before_bytes>},
           {"resident_after_bytes", "RSS after", kMemory, kBytes, &Measured<&Row::resident_after_bytes>},
       });
-  AddFresh(columns, std::make_index_sequence<kChunkKindCount>());
-  columns.push_back({"fresh_chunks", "fresh in all", kPool, kCount, &FreshTotal});
-  columns.push_back({"pool_gets", "pool gets", kPool, kCount, &Pool<&Row::pool_gets>});
-  columns.push_back({"pool_hits", "pool hits", kPool, kCount, &Pool<&Row::pool_hits>});
+  constexpr auto kKinds = std::make_index_sequence<kChunkKindCount>();
+  AddKinds<&PoolNumbers::fresh_chunks>(columns, "fresh_chunks", "fresh", kCount, kKinds);
+  AddKinds<&PoolNumbers::fresh_chunk_bytes>(columns, "fresh_chunk_bytes", "fresh bytes", kBytes, kKinds);
+  columns.insert(
+      columns.end(),
+      {
+          {"pool_gets", "pool gets", kPool, kCount, &Pool<&PoolNumbers::gets>},
+          {"pool_hits", "pool hits", kPool, kCount, &Pool<&PoolNumbers::hits>},
+          {"mapped_bytes", "newly mapped", kPool, kBytes, &Pool<&PoolNumbers::mapped_bytes>},
+          {"admission_drop_bytes", "dropped at the cap", kPool, kBytes, &Pool<&PoolNumbers::admission_drop_bytes>},
+          {"pool_cap_bytes", "cap", kPool, kBytes, &Pool<&PoolNumbers::cap_bytes>},
+          {"pool_idle_bytes_max", "most idle", kPool, kBytes, &Pool<&PoolNumbers::idle_bytes_max>},
+          {"pool_lent_bytes_max", "most lent", kPool, kBytes, &Pool<&PoolNumbers::lent_bytes_max>},
+      });
   return columns;
 }
 
@@ -119,6 +134,17 @@ std::vector<Column> MakeColumns() {
 LatencySummary Summarize(const LatencyHistogram& histogram) {
   return {histogram.count(),         histogram.Quantile(0.5),    histogram.Quantile(0.9), histogram.Quantile(0.99),
           histogram.Quantile(0.999), histogram.Quantile(0.9999), histogram.max_ns()};
+}
+
+std::vector<CurvePoint> CurveOf(const LatencyHistogram& histogram) {
+  constexpr double kStep = 1.04;  // of the duration, and of the share that lasts longer
+  std::vector<CurvePoint> curve;
+  histogram.ForEach([&curve](double share, uint64_t ns) {
+    const bool far = curve.empty() || static_cast<double>(ns) > kStep * static_cast<double>(curve.back().ns) ||
+                     kStep * (1 - share) < 1 - curve.back().share;
+    if (far || share == 1) curve.push_back({share, ns});
+  });
+  return curve;
 }
 
 std::span<const Column> Columns() {

@@ -1,7 +1,6 @@
 // The results of a call, and the ways to write them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,11 +10,19 @@
 #include <variant>
 #include <vector>
 
-#include "strongbin/stats/metrics.h"
 #include "strongbin/tools/dbbench/config.h"
+#include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/latency_histogram.h"
+#include "strongbin/tools/dbbench/measure.h"
 
 namespace strongbin::dbbench {
+
+struct CurvePoint {
+  double share = 0;  // of all durations, that last at most
+  uint64_t ns = 0;
+};
+// The whole distribution, thinned out to steps that a picture can show.
+std::vector<CurvePoint> CurveOf(const LatencyHistogram& histogram);
 
 struct LatencySummary {
   uint64_t count = 0;
@@ -46,6 +53,7 @@ struct Row {
   double wall_seconds = 0;
   double ops_per_second = 0;
   double us_per_op = 0;
+  double cpu_us_per_op = 0;  // processor time of the whole process, background work included
   std::optional<double> drain_seconds;
   std::optional<double> total_ops_per_second;  // drain included
   std::optional<uint64_t> asked;
@@ -55,6 +63,9 @@ struct Row {
 
   std::optional<LatencySummary> service;
   std::optional<LatencySummary> intended;
+  // In the JSON report alone.
+  std::vector<CurvePoint> service_curve;
+  std::vector<TimePoint> timeline;
 
   std::optional<double> allocations_per_op;
   std::optional<double> allocated_bytes_per_op;
@@ -64,9 +75,7 @@ struct Row {
   std::optional<uint64_t> drain_faults;
   uint64_t resident_before_bytes = 0;
   uint64_t resident_after_bytes = 0;
-  std::optional<std::array<uint64_t, kChunkKindCount>> fresh_chunks;
-  uint64_t pool_gets = 0;
-  uint64_t pool_hits = 0;
+  std::optional<PoolNumbers> pool;
 };
 
 struct PoolReport {
@@ -80,7 +89,8 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 struct Report {
   Facts environment;
   Facts settings;
-  Facts engines;  // name and description
+  Facts parameters;  // the settings for programs, in the JSON report alone
+  Facts engines;     // name and description
   std::vector<Row> rows;
   std::vector<PoolReport> pools;
   std::vector<std::string> notes;

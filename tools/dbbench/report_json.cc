@@ -28,6 +28,13 @@ std::string FactsText(const Facts& facts) {
   return text + "\n  }";
 }
 
+template <class T, class F>
+std::string List(const std::vector<T>& points, F&& text_of) {
+  std::string text = "[";
+  for (const T& point : points) text.append(text.size() > 1 ? ",[" : "[").append(text_of(point)).append("]");
+  return text + "]";
+}
+
 std::string RowText(const Row& row) {
   std::string text = "{";
   for (const Column& column : Columns()) {
@@ -35,6 +42,18 @@ std::string RowText(const Row& row) {
         .append(Quoted(column.id))
         .append(": ")
         .append(ValueText(column.value(row)));
+  }
+  if (!row.service_curve.empty()) {
+    text += ", \"service_curve\": " + List(row.service_curve, [](const CurvePoint& point) {
+              return Plain(point.share) + "," + std::to_string(point.ns);
+            });
+  }
+  if (!row.timeline.empty()) {
+    text += ", \"timeline\": " + List(row.timeline, [](const TimePoint& point) {
+              return Plain(point.seconds) + "," + std::to_string(point.operations) + "," +
+                     std::to_string(point.resident_bytes) + "," + std::to_string(point.idle_bytes) + "," +
+                     std::to_string(point.lent_bytes);
+            });
   }
   return text + "}";
 }
@@ -45,6 +64,7 @@ std::string ToJson(const Report& report) {
   std::string text = "{\n  \"tool\": \"dbbench\",\n  \"format_version\": 1";
   text += ",\n  \"environment\": " + FactsText(report.environment);
   text += ",\n  \"settings\": " + FactsText(report.settings);
+  text += ",\n  \"parameters\": " + FactsText(report.parameters);
   text += ",\n  \"engines\": " + FactsText(report.engines);
   text += std::string(",\n  \"interrupted\": ") + (report.interrupted ? "true" : "false");
   text += std::string(",\n  \"agreed\": ") + (report.agreed ? "true" : "false");

@@ -8,27 +8,28 @@
 #include <utility>
 #include <vector>
 
-#include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/memtablerep.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
-#include <rocksdb/table.h>
 #include <rocksdb/utilities/object_registry.h>
 #include <rocksdb/write_batch.h>
 
+#include "strongbin/memtable/rocksdb/rep_factory.h"
+#include "strongbin/memtable/rocksdb/rep_stats.h"
+#include "strongbin/stats/export.h"
 #include "strongbin/tools/dbbench/engine.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/measure.h"
+#include "strongbin/tools/dbbench/pool_numbers.h"
+#include "strongbin/tools/dbbench/rocksdb_options.h"
 
 namespace strongbin::dbbench {
 namespace {
 
-// Nothing waits for background work while a test writes: flushes run beside the writes, no compaction follows.
 constexpr int kWriteBuffers = 64;
-constexpr int kNoTrigger = 1 << 30;
 constexpr size_t kPrefixBytes = 7;
 constexpr size_t kMinHashTableBytes = size_t{16} << 20;
 // What an entry takes in a memtable beside its key and value, rounded up, for a memtable that must hold everything.
@@ -43,6 +44,19 @@ rocksdb::Status MakeFactory(std::string_view id, std::shared_ptr<rocksdb::MemTab
 
 bool WantsPrefix(const rocksdb::MemTableRepFactory& factory) {
   return std::string_view(factory.Name()).starts_with("Hash");
+}
+
+// Our factory, with or without options of its own.
+bool IsOurs(std::string_view factory) {
+  return factory == kRocksDBFactoryName || factory.starts_with("id=" + std::string(kRocksDBFactoryName) + ";");
+}
+
+// Named without options our factory gets those of the command line.
+std::string FactoryIdOf(std::string_view factory, const Config& config) {
+  std::string id(factory);
+  if (factory != kRocksDBFactoryName) return id;
+  return "id=" + id + ";pool_cap_bytes=" + std::to_string(config.pool_cap_bytes) +
+         ";cold_start=" + (config.huge_pages ? "auto" : "none");
 }
 
 // Learns how many entries a full memtable held. RocksDB calls it from any thread.
@@ -60,7 +74,7 @@ class SealCounter final : public rocksdb::EventListener {
 class RocksDbEngine final : public Engine {
  public:
   RocksDbEngine(std::string_view factory, const Config& config, const std::string& directory)
-      : factory_id_(factory), config_(config), directory_(directory) {
+      : factory_id_(FactoryIdOf(factory, config)), config_(config), directory_(directory), ours_(IsOurs(factory)) {
     std::shared_ptr<rocksdb::MemTableRepFactory> made;
     if (MakeFactory(factory_id_, &made).ok()) {
       concurrent_ = made->IsInsertConcurrentlySupported();
@@ -80,6 +94,11 @@ class RocksDbEngine final : public Engine {
   void Checkpoint() override;
   EngineNumbers Numbers() override;
   std::string Description() const override;
+  std::string PoolText() const override { return ours_ ? ToText(Stats().pool) : std::string(); }
+  std::string PoolJson() const override { return ours_ ? ToJson(Stats().pool) : std::string(); }
+  std::optional<PoolGauges> ReadGauges() const override {
+    return ours_ ? std::optional(GaugesOf(Stats().pool)) : std::nullopt;
+  }
 
  private:
   struct alignas(64) Worker {
@@ -102,22 +121,21 @@ class RocksDbEngine final : public Engine {
   const std::string factory_id_;
   const Config& config_;
   const std::string directory_;
+  const bool ours_;
   bool concurrent_ = false;
   bool prefix_ = false;
   RoundPlan plan_;
   rocksdb::WriteOptions write_options_;
   std::shared_ptr<SealCounter> seals_;
-  std::shared_ptr<rocksdb::Cache> cache_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<Worker> workers_;
   EngineNumbers numbers_;
+  PoolStats pool_at_open_;
 };
 
 rocksdb::Options RocksDbEngine::MakeOptions() {
-  rocksdb::Options options;
-  options.create_if_missing = true;
+  rocksdb::Options options = QuietRocksDbOptions();
   options.error_if_exists = true;
-  options.compression = rocksdb::kNoCompression;
   options.write_buffer_size = config_.memtable_bytes;
   if (plan_.hold_all) {
     const size_t entry_bytes = config_.key_bytes + config_.value_bytes + kEntryOverheadBytes;
@@ -125,20 +143,9 @@ rocksdb::Options RocksDbEngine::MakeOptions() {
         std::max(config_.memtable_bytes, static_cast<size_t>(plan_.entries + 1) * entry_bytes * 3 / 2);
   }
   options.max_write_buffer_number = kWriteBuffers;
-  options.disable_auto_compactions = true;
-  options.level0_file_num_compaction_trigger = kNoTrigger;
-  options.level0_slowdown_writes_trigger = kNoTrigger;
-  options.level0_stop_writes_trigger = kNoTrigger;
-  options.avoid_flush_during_shutdown = true;
   options.allow_concurrent_memtable_write = concurrent_;
-  options.stats_dump_period_sec = 0;
-  options.stats_persist_period_sec = 0;
   if (prefix_)
     options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(std::min(kPrefixBytes, config_.key_bytes)));
-  cache_ = rocksdb::NewLRUCache(size_t{8} << 20);
-  rocksdb::BlockBasedTableOptions table;
-  table.block_cache = cache_;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   seals_ = std::make_shared<SealCounter>();
   options.listeners.push_back(seals_);
   return options;
@@ -147,6 +154,7 @@ rocksdb::Options RocksDbEngine::MakeOptions() {
 bool RocksDbEngine::Open(const RoundPlan& plan) {
   plan_ = plan;
   numbers_ = {};
+  if (ours_) pool_at_open_ = Stats().pool;
   if (prefix_ && config_.memtable_bytes < kMinHashTableBytes) {
     return Fail("--memtable_bytes must be at least " + Bytes(kMinHashTableBytes) +
                 ": RocksDB's table of hash buckets does not fit otherwise, and its assertions end the process");
@@ -251,12 +259,12 @@ bool RocksDbEngine::Close() {
   return !error || Fail("cannot delete " + directory_ + "/db: " + error.message());
 }
 
-// Between tests the database of the last round is closed, so its flushes and compactions are done and its caches are
-// gone.
-void RocksDbEngine::Checkpoint() { cache_.reset(); }
+// Between tests the database of the last round is closed, so its flushes are done and its caches are gone.
+void RocksDbEngine::Checkpoint() { RelieveMemoryPressure(); }
 
 EngineNumbers RocksDbEngine::Numbers() {
   if (db_ != nullptr && numbers_.tables == 0) CountTables();
+  if (ours_) numbers_.pool = NumbersOf(pool_at_open_, Stats().pool);
   return numbers_;
 }
 

@@ -25,6 +25,7 @@ class Worker {
 
  private:
   bool AwaitTurn(uint64_t intended_ns) const;
+  void SpinUntilSlower(uint64_t begin_ns) const;
   uint64_t RunBatch(const Batch& batch);
   bool RunOne(OperationKind kind, const Batch& batch, size_t i);
   bool Read(std::string_view key);
@@ -62,7 +63,7 @@ bool Worker::AwaitTurn(uint64_t intended_ns) const {
 
 void Worker::Work() {
   const bool open_loop = plan_.rate_per_second > 0;
-  const bool timed = plan_.histogram || open_loop;
+  const bool timed = plan_.histogram || open_loop || plan_.slowdown > 0;
   const bool sequential = !plan_.shape.load && plan_.shape.test == TestKind::kReadSequential;
   std::string scan_start;
   std::string scan_end;
@@ -98,6 +99,7 @@ void Worker::Work() {
     const uint64_t begin_ns = timed ? NowNs() : 0;
     if (b == pause_at) std::this_thread::sleep_for(std::chrono::milliseconds(plan_.pause_ms));
     const uint64_t done = RunBatch(batch);
+    if (plan_.slowdown > 0) SpinUntilSlower(begin_ns);
     if (timed && done == batch.count) {
       const uint64_t now_ns = NowNs();
       service_.Record(now_ns - begin_ns);
@@ -111,6 +113,14 @@ void Worker::Work() {
   end_ns_ = NowNs();
   const AllocationCount now = ThreadAllocations();
   allocations_ = {now.calls - allocations.calls, now.bytes - allocations.bytes};
+}
+
+// Makes what began then last longer, so that the rate falls by the share that was asked for.
+void Worker::SpinUntilSlower(uint64_t begin_ns) const {
+  const auto took_ns = static_cast<double>(NowNs() - begin_ns);
+  const uint64_t end_ns = begin_ns + static_cast<uint64_t>(took_ns / (1 - plan_.slowdown));
+  while (NowNs() < end_ns) {
+  }
 }
 
 uint64_t Worker::RunBatch(const Batch& batch) {
@@ -207,7 +217,9 @@ std::unique_ptr<RunResult> RunWork(const RunPlan& plan) {
   }
   barrier.arrive_and_wait();
   {
-    const Watch watch(*plan.config, {plan.title, plan.shape.operations, plan.deadline_ns, plan.engine}, done, &flag);
+    const Watch watch(*plan.config,
+                      {plan.title, plan.shape.operations, plan.deadline_ns, plan.engine, &result->timeline}, done,
+                      &flag);
     result->before = SampleProcess();
     barrier.arrive_and_wait();
     for (std::thread& thread : running) thread.join();

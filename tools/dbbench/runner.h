@@ -25,6 +25,7 @@ struct RunPlan {
   uint64_t deadline_ns = 0;    // 0: none
   bool histogram = true;       // look at the clock around each batch
   double rate_per_second = 0;  // operations; 0: closed loop
+  double slowdown = 0;         // share of its rate that each thread loses by waiting behind each batch
   uint64_t pause_ms = 0;       // the first thread stops that long in the middle of its work
 };
 
@@ -41,6 +42,7 @@ struct RunResult {
   AllocationCount allocations;
   ProcessSample before;
   ProcessSample after;
+  std::vector<TimePoint> timeline;
   LatencyHistogram service;   // from the moment a batch was given to the engine
   LatencyHistogram intended;  // from the moment it should have been; open loop only
 };

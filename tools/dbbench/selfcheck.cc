@@ -1,5 +1,7 @@
 #include "strongbin/tools/dbbench/selfcheck.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "strongbin/tools/dbbench/environment.h"
@@ -7,12 +9,34 @@
 
 namespace strongbin::dbbench {
 
-int RunSelfcheck(const Config& config, const std::string& directory) {
+namespace {
+
+struct Group {
+  std::string_view name;
+  std::span<const Check> (*checks)();
+};
+constexpr std::array kGroups = {Group{"component", &ComponentChecks}, Group{"rotation", &RotationChecks},
+                                Group{"pressure", &PressureChecks},   Group{"engine", &EngineChecks},
+                                Group{"harness", &HarnessChecks},     Group{"pairs", &PairChecks}};
+
+}  // namespace
+
+std::string CheckGroupName(std::string_view name) {
+  std::string names;
+  for (const Group& group : kGroups) {
+    if (group.name == name) return {};
+    names.append(names.empty() ? "" : ", ").append(group.name);
+  }
+  return "allowed: " + names;
+}
+
+int RunSelfcheck(const Config& config, const std::string& directory, const std::vector<std::string>& groups) {
   for (const std::string& warning : BuildWarnings()) std::printf("%s\n", warning.c_str());
   std::printf("| check | bound | measured | result |\n| --- | --- | --- | --- |\n");
   bool all_hold = true;
-  for (const std::span<const Check> checks : {ComponentChecks(), PressureChecks(), EngineChecks(), HarnessChecks()}) {
-    for (const Check check : checks) {
+  for (const Group& group : kGroups) {
+    if (!groups.empty() && std::find(groups.begin(), groups.end(), group.name) == groups.end()) continue;
+    for (const Check check : group.checks()) {
       if (Interrupted()) break;
       for (const CheckRow& row : check({config, directory})) {
         const char* result = row.bound.empty() ? "told" : (row.pass ? "holds" : "FAILS");

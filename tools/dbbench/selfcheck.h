@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "strongbin/tools/dbbench/config.h"
@@ -26,11 +27,17 @@ struct CheckContext {
 using Check = std::vector<CheckRow> (*)(const CheckContext&);
 
 std::span<const Check> HarnessChecks();    // selfcheck_harness.cc: the harness itself
+std::span<const Check> PairChecks();       // selfcheck_pairs.cc: comparisons by the harness
 std::span<const Check> ComponentChecks();  // selfcheck_component.cc: the bare component
+std::span<const Check> RotationChecks();   // selfcheck_rotation.cc: the bare component filled and emptied in turns
 std::span<const Check> PressureChecks();   // selfcheck_pressure.cc: the bare component while memory is given back
 std::span<const Check> EngineChecks();     // selfcheck_engine.cc: the same on RocksDB
 
-// Runs all checks and prints a table. The exit status: 0 when all bounds hold, 1 otherwise.
-int RunSelfcheck(const Config& config, const std::string& directory);
+// Empty when there is a group of checks of this name (component, rotation and so on, as their files), else the names.
+std::string CheckGroupName(std::string_view name);
+
+// Runs the checks of these groups, of all where none is named, and prints a table. The exit status: 0 when all bounds
+// hold, 1 otherwise.
+int RunSelfcheck(const Config& config, const std::string& directory, const std::vector<std::string>& groups);
 
 }  // namespace strongbin::dbbench

@@ -6,31 +6,11 @@
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/report.h"
 #include "strongbin/tools/dbbench/selfcheck.h"
+#include "strongbin/tools/dbbench/selfcheck_tools.h"
 #include "strongbin/tools/dbbench/session.h"
 
 namespace strongbin::dbbench {
 namespace {
-
-// A small quiet run that starts from the command line's settings.
-Config Quiet(const CheckContext& context, std::vector<std::string> dbs, std::vector<TestKind> tests) {
-  Config config = context.config;
-  config.dbs = std::move(dbs);
-  config.tests = std::move(tests);
-  config.profile = Profile::kFast;
-  config.key_bytes = 16;
-  config.value_bytes = 128;
-  config.batch_entries = 1000;
-  config.threads = 1;
-  config.generations = 1;
-  config.rate_per_second = 0;
-  config.inject_pause_ms = 0;
-  config.latency_ops = 0;
-  config.histogram = true;
-  config.checkpoint_between_tests = false;
-  config.profile_dir.clear();
-  config.keys = config.reads = 200'000;
-  return config;
-}
 
 std::string Percent(double ratio) { return Grouped(100 * ratio, 2) + " %"; }
 
@@ -38,25 +18,28 @@ std::string Percent(double ratio) { return Grouped(100 * ratio, 2) + " %"; }
 std::vector<CheckRow> HarnessCost(const CheckContext& context) {
   constexpr double kBound = 0.05;
   std::vector<CheckRow> rows;
-  Config config = Quiet(context, {"rocksdb:skip_list"}, {TestKind::kWriteRandom, TestKind::kReadRandom});
-  const Report engine = RunSession(config, context.directory);
+  Config config = SelfcheckConfig(context.config, {"rocksdb:skip_list", "rocksdb:strongbin", "memtable"},
+                                  {TestKind::kWriteRandom, TestKind::kReadRandom});
+  const Report engines = RunSession(config, context.directory);
   config.dbs = {"none"};
   config.keys = config.reads = 4'000'000;
-  for (const size_t threads : {size_t{1}, size_t{2}, size_t{4}}) {
+  for (const size_t threads : {size_t{1}, size_t{2}, size_t{4}, size_t{8}}) {
     config.threads = threads;
-    const Report empty = RunSession(config, context.directory);
-    for (size_t i = 0; i < empty.rows.size(); ++i) {
-      const double ns = 1e3 * empty.rows[i].us_per_op;
-      CheckRow row;
-      row.name = "harness cost, " + empty.rows[i].test + ", " + std::to_string(threads) + " threads";
-      row.measured = Significant(ns) + " ns/op";
-      if (threads == 1) {
-        const double share = empty.rows[i].us_per_op / engine.rows[i].us_per_op;
-        row.bound = "< " + Percent(kBound) + " of rocksdb:skip_list";
-        row.measured += ", " + Percent(share) + " of " + Significant(engine.rows[i].us_per_op) + " us/op";
-        row.pass = share < kBound;
+    for (const Row& empty : RunSession(config, context.directory).rows) {
+      const std::string name = "harness cost, " + empty.test + ", " + std::to_string(threads) + " threads";
+      const std::string cost = Significant(1e3 * empty.us_per_op) + " ns/op";
+      if (threads > 1) {
+        rows.push_back({name, "", cost});
+        continue;
       }
-      rows.push_back(row);
+      for (const Row& engine : engines.rows) {
+        if (engine.test != empty.test) continue;
+        const bool bounded = engine.engine != "memtable";  // the bare component is told
+        const double share = empty.us_per_op / engine.us_per_op;
+        rows.push_back({name + ", beside " + engine.engine, bounded ? "< " + Percent(kBound) : "",
+                        cost + ", " + Percent(share) + " of " + Significant(engine.us_per_op) + " us/op",
+                        !bounded || share < kBound});
+      }
     }
   }
   return rows;
@@ -65,8 +48,8 @@ std::vector<CheckRow> HarnessCost(const CheckContext& context) {
 // Totals are totals, whatever the number of threads, and the rate is operations by wall time.
 std::vector<CheckRow> Totals(const CheckContext& context) {
   std::vector<CheckRow> rows;
-  Config config = Quiet(context, {"memtable", "rocksdb:skip_list"},
-                        {TestKind::kWriteRandom, TestKind::kOverwrite, TestKind::kReadRandom});
+  Config config = SelfcheckConfig(context.config, {"memtable", "rocksdb:skip_list"},
+                                  {TestKind::kWriteRandom, TestKind::kOverwrite, TestKind::kReadRandom});
   config.threads = 4;
   config.keys = config.reads = 1000;
   config.batch_entries = 10;
@@ -98,22 +81,30 @@ std::vector<CheckRow> FlatMemory(const CheckContext& context) {
   constexpr double kBound = 0.05;
   std::vector<CheckRow> rows;
   for (const char* engine : {"memtable", "rocksdb:skip_list"}) {
-    Config config = Quiet(context, {engine}, {TestKind::kWriteRandom});
+    Config config = SelfcheckConfig(context.config, {engine}, {TestKind::kWriteRandom});
     config.generations = 10;
     const Report report = RunSession(config, context.directory);
     uint64_t low = ~uint64_t{0};
     uint64_t high = 0;
+    uint64_t faults = 0;
+    std::vector<double> rates;
     bool finished = report.rows.size() == config.generations;
     for (size_t i = 1; i < report.rows.size(); ++i) {
       low = std::min(low, report.rows[i].resident_after_bytes);
       high = std::max(high, report.rows[i].resident_after_bytes);
-      finished &= report.rows[i].finished;
+      finished &= report.rows[i].finished && report.rows[i].checksum == report.rows[0].checksum;
+      faults = std::max(faults, report.rows[i].minor_faults);
+      rates.push_back(report.rows[i].ops_per_second);
     }
+    if (!finished) return {{std::string("ten rounds of ") + engine, "finished, equal checksums", "not so", false}};
     const bool ours = std::string_view(engine) == "memtable";  // glibc keeps what RocksDB frees, more or less of it
-    const double spread = finished ? static_cast<double>(high - low) / static_cast<double>(low) : 1;
-    rows.push_back(
-        {std::string("resident size of rounds 2 to 10, ") + engine, ours ? "spread < " + Percent(kBound) : "",
-         Percent(spread) + " (" + Bytes(low) + " to " + Bytes(high) + ")", finished && (!ours || spread < kBound)});
+    const double spread = static_cast<double>(high - low) / static_cast<double>(low);
+    rows.push_back({std::string("resident size of rounds 2 to 10, ") + engine,
+                    ours ? "spread < " + Percent(kBound) : "",
+                    Percent(spread) + " (" + Bytes(low) + " to " + Bytes(high) + ")", !ours || spread < kBound});
+    rows.push_back({std::string("rounds 2 to 10, ") + engine + ", each with the checksum of the first", "",
+                    Spread(rates, " op/s") + "; at most " + Grouped(faults) + " page faults beside " +
+                        Grouped(report.rows[0].minor_faults) + " in the first"});
   }
   return rows;
 }
@@ -121,7 +112,7 @@ std::vector<CheckRow> FlatMemory(const CheckContext& context) {
 // A stall shows in the latency from the intended time, whose operations could not start.
 std::vector<CheckRow> InjectedPause(const CheckContext& context) {
   constexpr uint64_t kBoundNs = 100'000'000;
-  Config config = Quiet(context, {"none"}, {TestKind::kWriteRandom});
+  Config config = SelfcheckConfig(context.config, {"none"}, {TestKind::kWriteRandom});
   config.batch_entries = 1;
   config.rate_per_second = 10'000;
   config.keys = 100'000;

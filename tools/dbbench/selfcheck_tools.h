@@ -9,9 +9,12 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "strongbin/tools/dbbench/config.h"
 #include "strongbin/tools/dbbench/format.h"
+#include "strongbin/tools/dbbench/gate/statistics.h"
 
 namespace strongbin::dbbench {
 
@@ -26,15 +29,32 @@ inline double ThreadNs() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-inline double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 inline std::string Spread(const std::vector<double>& values, const char* unit) {
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   return Significant(Median(values)) + unit + " (" + Significant(*low) + " to " + Significant(*high) + ")";
+}
+
+// A small quiet run that starts from the command line's settings.
+inline Config SelfcheckConfig(const Config& command_line, std::vector<std::string> dbs, std::vector<TestKind> tests) {
+  Config config = command_line;
+  config.dbs = std::move(dbs);
+  config.tests = std::move(tests);
+  config.profile = Profile::kFast;
+  config.key_bytes = 16;
+  config.value_bytes = 128;
+  config.batch_entries = 1000;
+  config.threads = 1;
+  config.generations = 1;
+  config.rate_per_second = 0;
+  config.inject_pause_ms = 0;
+  config.inject_slowdown = 0;
+  config.timeline_ms = 0;
+  config.latency_ops = 0;
+  config.histogram = true;
+  config.checkpoint_between_tests = false;
+  config.profile_dir.clear();
+  config.keys = config.reads = 200'000;
+  return config;
 }
 
 // Random 16-byte keys behind each other, and values cut out of one random buffer.

@@ -89,6 +89,7 @@ Report RunSession(const Config& config, const std::string& directory) {
   Report report;
   report.environment = DescribeEnvironment(directory);
   report.settings = DescribeSettings(config);
+  report.parameters = PlainParameters(config);
   report.notes = BuildWarnings();
   AddStandingNotes(config, &report);
   for (const std::string& name : config.dbs) {

@@ -93,7 +93,9 @@ class FormatTest(unittest.TestCase):
         table = list(csv.reader(io.StringIO(text)))
         self.assertEqual(len(table), 9)
         self.assertEqual({len(line) for line in table}, {len(table[0])})
-        self.assertEqual(table[0], list(rows("--dbs=none", "--tests=readrandom")[0]))
+        row = rows("--dbs=none", "--tests=readrandom", "--timeline_ms=1")[0]
+        self.assertEqual(table[0], [name for name in row if name not in ("service_curve", "timeline")])
+        self.assertEqual(row["service_curve"][-1], [1, row["service_max_ns"]])
 
     def test_markdown_has_its_tables(self):
         text = run(*SMALL, "--dbs=memtable").stdout
@@ -103,7 +105,7 @@ class FormatTest(unittest.TestCase):
 
 class ContentTest(unittest.TestCase):
     def test_every_engine_does_the_same_work_and_has_the_same_content(self):
-        engines = "memtable,rocksdb:strongbin,rocksdb:skip_list,rocksdb:vector"
+        engines = "memtable,kv,rocksdb:strongbin,rocksdb:skip_list,rocksdb:vector"
         # With small memtables content is spread over several of them; RocksDB's hash buckets need a larger one.
         for threads, memtable_bytes in [(1, 128 << 10), (3, 128 << 10), (2, 16 << 20)]:
             if memtable_bytes >= 16 << 20:
@@ -154,9 +156,20 @@ class ContentTest(unittest.TestCase):
         found = rows("--dbs=memtable", "--tests=dataset_write_random", "--generations=2", "--pool_cap_bytes=0")
         self.assertTrue(all(row["pool_hits"] == 0 and row["fresh_chunks"] == row["pool_gets"] for row in found))
 
-    def test_durable_runs_on_rocksdb(self):
-        found = rows("--dbs=rocksdb:skip_list", "--tests=dataset_write_random", "--profile=durable", "--keys=300")
-        self.assertEqual(found[0]["drained_keys"], 300)
+    def test_pool_off_holds_inside_rocksdb_and_kv_too(self):
+        for engine in ["rocksdb:strongbin", "kv"]:
+            with self.subTest(engine=engine):
+                common = [f"--dbs={engine}", "--tests=dataset_write_random", "--generations=3", "--latency_ops=0"]
+                off = rows(*common, "--pool_cap_bytes=0")
+                self.assertTrue(all(row["pool_hits"] == 0 and row["fresh_chunks_key"] > 0 for row in off))
+                on = rows(*common)
+                self.assertEqual([row["fresh_chunks_key"] for row in on[1:]], [0, 0])
+                self.assertGreater(on[0]["fresh_chunk_bytes_key"], 3000 * 16)
+
+    def test_durable_runs_on_what_has_a_log(self):
+        for engine in ["rocksdb:skip_list", "kv"]:
+            found = rows(f"--dbs={engine}", "--tests=dataset_write_random", "--profile=durable", "--keys=300")
+            self.assertEqual(found[0]["drained_keys"], 300)
 
 
 class LifeTest(unittest.TestCase):

@@ -94,8 +94,7 @@ TEST(ReportTest, MarkdownEscapesPipesAndLeavesOutWhatNobodyMeasured) {
 
 TEST(ReportTest, MarkdownShowsTheRowsThatHaveValuesOfTheTable) {
   Report report = OneRow();
-  report.rows[1].fresh_chunks.emplace();
-  report.rows[1].pool_gets = 77;
+  report.rows[1].pool.emplace().gets = 77;
   const std::string text = ToMarkdown(report);
   const std::string pool = text.substr(text.find("## Pool"));
   EXPECT_THAT(pool, HasSubstr("| none "));
