@@ -15,7 +15,8 @@ struct Group {
   std::string_view name;
   std::span<const Check> (*checks)();
 };
-constexpr std::array kGroups = {Group{"component", &ComponentChecks}, Group{"rotation", &RotationChecks},
+constexpr std::array kGroups = {Group{"component", &ComponentChecks}, Group{"order", &OrderChecks},
+                                Group{"writers", &WritersChecks},     Group{"rotation", &RotationChecks},
                                 Group{"pressure", &PressureChecks},   Group{"engine", &EngineChecks},
                                 Group{"harness", &HarnessChecks},     Group{"pairs", &PairChecks}};
 

@@ -29,6 +29,8 @@ using Check = std::vector<CheckRow> (*)(const CheckContext&);
 std::span<const Check> HarnessChecks();    // selfcheck_harness.cc: the harness itself
 std::span<const Check> PairChecks();       // selfcheck_pairs.cc: comparisons by the harness
 std::span<const Check> ComponentChecks();  // selfcheck_component.cc: the bare component
+std::span<const Check> OrderChecks();      // selfcheck_order.cc: ordered reads of the bare component, and its memory
+std::span<const Check> WritersChecks();    // selfcheck_writers.cc: many writers, and long runs
 std::span<const Check> RotationChecks();   // selfcheck_rotation.cc: the bare component filled and emptied in turns
 std::span<const Check> PressureChecks();   // selfcheck_pressure.cc: the bare component while memory is given back
 std::span<const Check> EngineChecks();     // selfcheck_engine.cc: the same on RocksDB

@@ -20,21 +20,6 @@ namespace {
 
 constexpr size_t kKeyBytes = kSelfcheckKeyBytes;
 constexpr size_t kValueBytes = kSelfcheckValueBytes;
-constexpr size_t kBatch = 100;
-
-bool PutAll(AppendOnlyMemtable* table, const Entries& entries, size_t batch_entries) {
-  std::vector<Write> batch(batch_entries);
-  for (size_t i = 0; i < entries.count();) {
-    const size_t count = std::min(batch_entries, entries.count() - i);
-    for (size_t j = 0; j < count; ++j, ++i) {
-      batch[j] = Write{.key = entries.key(i), .sequence = i + 1, .value = entries.value(i)};
-    }
-    const Status status = count == 1 ? table->Append(batch[0]) : table->AppendBatch({batch.data(), count});
-    if (!status.ok()) return false;
-  }
-  return true;
-}
-
 // Copies the same bytes into chunks of the classes that a table of this size takes, which the pool has warm.
 double CopyNs(ChunkPool* pool, const Entries& entries) {
   std::vector<Chunk> chunks;
@@ -62,13 +47,6 @@ double CopyNs(ChunkPool* pool, const Entries& entries) {
   return ns;
 }
 
-std::unique_ptr<ChunkPool> NewPool(bool huge_pages) {
-  ChunkPoolOptions options;
-  options.cap_bytes = size_t{256} << 20;
-  options.cold_start.huge_pages = huge_pages;
-  return std::make_unique<ChunkPool>(options);
-}
-
 // Put with index, warm, beside the copy of the same bytes into the same pool's chunks, alternating.
 std::vector<CheckRow> PutCost(const CheckContext& context) {
   constexpr size_t kEntries = 400'000;
@@ -76,10 +54,10 @@ std::vector<CheckRow> PutCost(const CheckContext& context) {
   std::vector<CheckRow> rows;
   for (const bool sorted : {true, false}) {
     const Entries entries(kEntries, sorted, context.config.seed);
-    const double bound = sorted ? 1.5 : 2.0;
-    for (const size_t batch_entries : {kBatch, size_t{1}}) {
+    const double bound = sorted ? 1.3 : 1.6;
+    for (const size_t batch_entries : {kSelfcheckBatch, size_t{1}}) {
       for (const bool huge_pages : {true, false}) {
-        const std::unique_ptr<ChunkPool> pool = NewPool(huge_pages);
+        const std::unique_ptr<ChunkPool> pool = NewSelfcheckPool(huge_pages);
         MemtableOptions options;
         options.pool = pool.get();
         AppendOnlyMemtable table(options);
@@ -98,7 +76,7 @@ std::vector<CheckRow> PutCost(const CheckContext& context) {
         }
         const double ratio = Median(ratios);
         rows.push_back({std::string("put with index, ") + (sorted ? "ascending" : "random") +
-                            (batch_entries == 1 ? ", single" : ", batches of " + Grouped(kBatch)) +
+                            (batch_entries == 1 ? ", single" : ", batches of " + Grouped(kSelfcheckBatch)) +
                             (huge_pages ? ", huge pages on" : ", huge pages off"),
                         "<= " + Significant(bound) + " x copy of 144 bytes",
                         Spread(ratios, " x") + "; put " + Significant(Median(put_ns)) + " ns, copy " +
@@ -117,7 +95,7 @@ std::vector<CheckRow> WarmRounds(const CheckContext& context) {
   std::vector<CheckRow> rows;
   for (const bool sorted : {true, false}) {
     const Entries entries(kEntries, sorted, context.config.seed);
-    const std::unique_ptr<ChunkPool> pool = NewPool(/*huge_pages=*/false);
+    const std::unique_ptr<ChunkPool> pool = NewSelfcheckPool(/*huge_pages=*/false);
     MemtableOptions options;
     options.pool = pool.get();
     AppendOnlyMemtable table(options);
@@ -129,7 +107,7 @@ std::vector<CheckRow> WarmRounds(const CheckContext& context) {
       const uint64_t faults = SampleProcess().minor_faults;
       const PoolStats before = pool->Stats();
       const double start = ThreadNs();
-      done &= PutAll(&table, entries, kBatch);
+      done &= PutAll(&table, entries, kSelfcheckBatch);
       const double ns = (ThreadNs() - start) / kEntries;
       const PoolStats round_stats = Diff(pool->Stats(), before);
       const uint64_t round_faults = SampleProcess().minor_faults - faults;
@@ -160,14 +138,14 @@ std::vector<CheckRow> OrderedDrain(const CheckContext& context) {
   constexpr int kRounds = 5;
   constexpr double kBound = 5;
   const Entries entries(kEntries, /*sorted=*/false, context.config.seed);
-  const std::unique_ptr<ChunkPool> pool = NewPool(/*huge_pages=*/true);
+  const std::unique_ptr<ChunkPool> pool = NewSelfcheckPool(/*huge_pages=*/true);
   MemtableOptions options;
   options.pool = pool.get();
   AppendOnlyMemtable table(options);
   std::vector<double> ratios, drain_ns, sort_ns;
   bool same = true;
   for (int round = 0; round < kRounds; ++round) {
-    same &= PutAll(&table, entries, kBatch);
+    same &= PutAll(&table, entries, kSelfcheckBatch);
     uint64_t drained_sum = 0, sorted_sum = 0;  // depend on the order
     double start = ThreadNs();
     table.Freeze();
@@ -202,7 +180,7 @@ std::vector<CheckRow> Cursor(const CheckContext& context) {
   constexpr std::array<size_t, 3> kBehind = {10, 100, 1000};
   constexpr size_t kAllocations = 45'000;  // fit into what is left of the buffer they begin in
   constexpr int kRounds = 21;
-  const std::unique_ptr<ChunkPool> pool = NewPool(/*huge_pages=*/true);
+  const std::unique_ptr<ChunkPool> pool = NewSelfcheckPool(/*huge_pages=*/true);
   std::array<std::vector<double>, kBehind.size()> times;
   std::array<uint64_t, kBehind.size()> examined{};
   for (int round = 0; round < kRounds; ++round) {

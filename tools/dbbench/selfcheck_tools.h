@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "strongbin/memtable/append_only_memtable.h"
 #include "strongbin/tools/dbbench/config.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/gate/statistics.h"
@@ -20,6 +22,7 @@ namespace strongbin::dbbench {
 
 inline constexpr size_t kSelfcheckKeyBytes = 16;
 inline constexpr size_t kSelfcheckValueBytes = 128;
+inline constexpr size_t kSelfcheckBatch = 100;
 
 // CPU time of this thread: another process that takes the core for a while is not counted, though its traces in the
 // caches are.
@@ -90,5 +93,11 @@ class Entries {
   std::vector<char> keys_;
   std::vector<char> values_;
 };
+
+// A pool that keeps all that the checks fill.
+std::unique_ptr<ChunkPool> NewSelfcheckPool(bool huge_pages);
+
+// Puts all entries, numbered from 1 on. False when one failed.
+bool PutAll(AppendOnlyMemtable* table, const Entries& entries, size_t batch_entries);
 
 }  // namespace strongbin::dbbench
