@@ -19,6 +19,11 @@ function(strongbin_compile_options target)
     # g++ 12 warns of overlapping copies inside std::string that cannot happen (GCC bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+    # Of two functions with like bodies that are folded into one, g++ 12 goes on to believe what it knew of the values of
+    # one of them (GCC bug 113907): a step of the lookup index took lists for entries that way.
+    target_compile_options(${target} PRIVATE -fno-ipa-icf)
+  endif()
   if(STRONGBIN_SANITIZE)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # g++ 12 sees uninitialised reads in its own <regex> and <functional> once sanitizers have instrumented them.
