@@ -81,6 +81,7 @@ size_t ChunkPool::OnMemoryPressure() { return impl_->RelievePressure(); }
 
 size_t ChunkPool::DropIdle() { return impl_->DropUnused(); }
 size_t ChunkPool::DropDecayed() { return impl_->DropDecayed(); }
+size_t ChunkPool::MakeAhead() { return impl_->MakeAhead(); }
 void ChunkPool::AddUser() { impl_->AddUser(); }
 void ChunkPool::RemoveUser(PoolAtEnd at_end) { impl_->RemoveUser(at_end); }
 

@@ -31,6 +31,10 @@ struct ColdStart {
   // Make the pages of other fresh chunks in one system call, from 16 KiB up (MADV_POPULATE_WRITE; older kernels refuse
   // it and nothing is lost).
   bool populate = false;
+  // Make the next slab of a class of which 4 MiB are lent, pages and all, before it is asked for, on the pool's thread.
+  // At most 3 MiB of a class lie ready so, none once nothing of the class is lent; the pressure hook gives them back.
+  // For pools with a cap of at least one slab (2 MiB); the pool of a child of fork() starts a thread for it there.
+  bool ahead = false;
 };
 
 struct PoolEvent {
@@ -64,8 +68,8 @@ struct ChunkPoolOptions {
   // Called after the fact, on the thread that caused it, never under a lock of the pool. It may call the pool, this
   // hook's own pool included, destroy tables, and must not throw.
   std::function<void(const PoolEvent&)> on_event = {};
-  // Test double for the time by which chunks decay, in nanoseconds. With it no thread lets them decay: DropDecayed
-  // does.
+  // Test double for the time by which chunks decay, in nanoseconds. With it no thread works for the pool: DropDecayed
+  // and MakeAhead do.
   std::function<uint64_t()> clock_ns = {};
   // What the statistics page calls the pool.
   std::string name = "pool";
@@ -125,6 +129,9 @@ class ChunkPool final : public ChunkSupply {
   // Lets chunks decay now that have been idle for longer than the decay time; the timer's thread does just this.
   // Returns the bytes handed back.
   size_t DropDecayed();
+
+  // Makes now what ColdStart::ahead promises; the pool's thread does just this. Returns the bytes made.
+  size_t MakeAhead();
 
   // Change the options of a pool in use. A lower cap drives idle chunks out, the longest idle first.
   void SetCapBytes(size_t cap_bytes);

@@ -10,13 +10,6 @@
 namespace strongbin {
 namespace {
 
-// Huge pages are for chunks that fill a good part of one, and for classes that fill a few already: a lookup index of
-// millions of keys is made of 32 KiB chunks, and the translation of its addresses would cost more than its lines.
-constexpr size_t kMinHugeChunkBytes = size_t{256} << 10;
-constexpr size_t kMinHugeClassBytes = 2 * kSlabBytes;
-// Below, a system call costs about what it saves.
-constexpr size_t kMinPopulateBytes = size_t{16} << 10;
-
 std::unique_ptr<ChunkSource> MakeSource(const ChunkPoolOptions& options) {
   if (options.custom_source != nullptr) return nullptr;
   if (options.source == ChunkSourceKind::kMalloc) return std::make_unique<MallocChunkSource>();
@@ -30,6 +23,7 @@ ChunkPool::Impl::Impl(ChunkPool* pool, const ChunkPoolOptions& options)
       cap_bytes_(options.cap_bytes),
       huge_pages_(options.cold_start.huge_pages),
       populate_(options.cold_start.populate),
+      ahead_(options.cold_start.ahead),
       wipes_(options.wipe_on_return),
       own_source_(MakeSource(options)),
       source_(options.custom_source != nullptr ? options.custom_source : own_source_.get()),
@@ -41,16 +35,13 @@ ChunkPool::Impl::Impl(ChunkPool* pool, const ChunkPoolOptions& options)
 }
 
 ChunkPool::Impl::~Impl() {
-  if (has_decayed_.load(std::memory_order_relaxed)) DecayTimer::Get().Forget(this);
+  if (knows_timer_.load(std::memory_order_relaxed)) PoolTimer::Get().Forget(this);
   assert(books_.lent_bytes() == 0 && "a chunk is still on loan");
   while (first_slab_ != nullptr) {
     Slab* slab = first_slab_;
     UnlinkSlab(slab);
-    if (!slab->unmapping()) {
-      UnpoisonMemory(slab->base(), slab->bytes());
-      source_->Unmap(slab->base(), slab->bytes());
-    }
-    Slab::Destroy(slab);
+    // What a fork left half unmapped is nobody's any more.
+    slab->unmapping() ? Slab::Destroy(slab) : UnmapSlab(slab);
   }
 }
 
@@ -75,27 +66,18 @@ Chunk ChunkPool::Impl::CarveFree(size_t slot, ChunkKind kind) {
   if (slot == kOversizeSlot) return {};
   Chunk chunk;
   bool was_resident = false;
+  bool wish = false;
   {
     const std::lock_guard lock(mutex_);
     ChunkRecord* record = Carve(slot, kind, &was_resident);
     if (record == nullptr) return {};
     chunk = Lend(record);
+    wish = WishAhead(slot);
   }
   UnpoisonMemory(chunk.data, chunk.bytes);
   if (!was_resident) Populate(chunk);
+  if (wish) AskForThread();
   return chunk;
-}
-
-bool ChunkPool::Impl::WantsHugePages(size_t slot, size_t chunk_bytes) {
-  if (!huge_pages_.load(std::memory_order_relaxed)) return false;
-  if (chunk_bytes >= kMinHugeChunkBytes) return true;
-  const std::lock_guard lock(mutex_);
-  return books_.stats().lent_bytes[slot] >= kMinHugeClassBytes;
-}
-
-void ChunkPool::Impl::Populate(const Chunk& chunk) {
-  if (!populate_.load(std::memory_order_relaxed) || chunk.bytes < kMinPopulateBytes) return;
-  if (!chunk.record->slab->huge_pages) source_->Populate(chunk.data, chunk.bytes);
 }
 
 void ChunkPool::Impl::SetCapBytes(size_t cap_bytes) {
@@ -110,35 +92,6 @@ void ChunkPool::Impl::SetCapBytes(size_t cap_bytes) {
     Enqueue(record->slab, &queue);
   }
   GiveBackAll(&queue, &lock);
-}
-
-Chunk ChunkPool::Impl::MapAndCarve(size_t slot, size_t bytes, ChunkKind kind) {
-  const bool carve = source_->carves_slabs() && slot != kOversizeSlot;
-  const size_t chunk_count = carve ? kSlabBytes / bytes : 1;
-  const size_t alignment = carve ? kSlabBytes : kChunkAlignment;
-  const bool huge_pages = WantsHugePages(slot, bytes);
-  char* base = static_cast<char*>(source_->Map(bytes * chunk_count, alignment, huge_pages));
-  if (base == nullptr) return {};
-  Slab* slab = Slab::Create(pool_, base, slot, bytes, chunk_count);
-  if (slab == nullptr) {
-    source_->Unmap(base, bytes * chunk_count);
-    return {};
-  }
-  slab->huge_pages = huge_pages;
-  PoisonMemory(base, slab->bytes());
-  Chunk chunk;
-  {
-    const std::lock_guard lock(mutex_);
-    LinkSlab(slab);
-    bool was_resident = false;
-    ChunkRecord* record = slab->Carve(&was_resident);
-    UpdateRoom(slab);
-    books_.Miss(slot, kind, bytes, was_resident);
-    chunk = Lend(record);
-  }
-  UnpoisonMemory(chunk.data, chunk.bytes);
-  Populate(chunk);
-  return chunk;
 }
 
 Chunk ChunkPool::Impl::Lend(ChunkRecord* record) {
@@ -175,6 +128,7 @@ size_t ChunkPool::Impl::TakeBack(std::span<const Chunk> chunks, Purpose purpose)
     for (const Chunk& chunk : piece) {
       ChunkRecord* record = chunk.record;
       Slab* slab = record->slab;
+      const size_t slot = slab->slot();
       assert(record->state == ChunkState::kLent && "a chunk came back twice");
       if (purpose == Purpose::kKeep) {
         books_.BroughtBack(slab->slot());
@@ -184,6 +138,7 @@ size_t ChunkPool::Impl::TakeBack(std::span<const Chunk> chunks, Purpose purpose)
         FreeLent(record);
         Enqueue(slab, &queue);
       }
+      if (books_.lent_bytes(slot) == 0) EnqueueUnused(slot, &queue);
     }
     if (chunks.empty()) GiveBackAll(&queue, &lock);
   }
@@ -270,6 +225,8 @@ size_t ChunkPool::Impl::Sweep(SweepReason reason) {
   size_t returned_bytes = 0;
   size_t looked_at = 0;
   Lock lock(mutex_);
+  sweep_count_++;
+  if (reason == SweepReason::kPressure) under_pressure_.set();
   // Each slab that is looked at goes to the end of the list, so that all of them come by, however the list changes
   // while the mutex is not held: other sweeps take their share, new slabs come last.
   for (size_t left = slab_count_; left > 0 && first_slab_ != nullptr; left--) {
@@ -331,6 +288,7 @@ void ChunkPool::Impl::Tell(PoolEvent::Type type, size_t bytes) const noexcept {
 void ChunkPool::Impl::RepairAfterFork(void* impl) {
   auto* self = static_cast<Impl*>(impl);
   self->pressure_running_.store(false, std::memory_order_relaxed);
+  self->wished_ahead_.reset();  // they were told to the parent's thread
   for (Slab* slab = self->first_slab_; slab != nullptr; slab = slab->next_slab) {
     slab->ForgetGiveBackAfterFork();
     self->UpdateRoom(slab);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,9 +15,9 @@
 #include "strongbin/pool/chunk_pool.h"
 #include "strongbin/pool/chunk_source.h"
 #include "strongbin/pool/decay_marks.h"
-#include "strongbin/pool/decay_timer.h"
 #include "strongbin/pool/fork_guard.h"
 #include "strongbin/pool/pool_books.h"
+#include "strongbin/pool/pool_timer.h"
 #include "strongbin/pool/slab.h"
 
 namespace strongbin {
@@ -27,7 +28,7 @@ namespace strongbin {
 // without the mutex. Giving back: chunks become free room first (and may be carved again). Whoever freed them then
 // plans, under the mutex, which whole pages leave; those are shut to carving while the system calls run, and are booked
 // as slab_free until they are gone.
-class ChunkPool::Impl final : private DecayTimer::Client {
+class ChunkPool::Impl final : private PoolTimer::Client {
  public:
   Impl(ChunkPool* pool, const ChunkPoolOptions& options);
   ~Impl();
@@ -49,6 +50,7 @@ class ChunkPool::Impl final : private DecayTimer::Client {
   size_t DropUnused();
   size_t DropDecayed();
   bool SetDecayMs(uint64_t decay_ms);
+  size_t MakeAhead();
 
   // Acquire and release, so that the last to go sees what all others have given back.
   void AddUser() { user_count_.fetch_add(1, std::memory_order_relaxed); }
@@ -74,6 +76,7 @@ class ChunkPool::Impl final : private DecayTimer::Client {
   void SetColdStart(const ColdStart& cold_start) {
     huge_pages_.store(cold_start.huge_pages, std::memory_order_relaxed);
     populate_.store(cold_start.populate, std::memory_order_relaxed);
+    ahead_.store(cold_start.ahead, std::memory_order_relaxed);
   }
 
  private:
@@ -83,14 +86,23 @@ class ChunkPool::Impl final : private DecayTimer::Client {
   // a large release or drop does not hold up the writers.
   static constexpr size_t kChunksPerLock = 256;
   static constexpr size_t kSlabsPerLock = 64;
+  // From here on a class is in great use: it gets huge pages whatever its chunks, and slabs ahead.
+  static constexpr size_t kGreatUseBytes = 2 * kSlabBytes;
 
   // A list through Slab::next_queued of the slabs in which one thread has freed chunks.
   struct GiveBackQueue {
     Slab* first = nullptr;
   };
 
-  bool WantsHugePages(size_t slot, size_t chunk_bytes);
+  Slab::Pages ChoosePages(size_t slot, size_t chunk_bytes);  // [lock]
+  // A slab of the class, not linked; null when memory is refused.
+  Slab* MapSlab(size_t slot, size_t chunk_bytes, Slab::Pages pages);
+  void UnmapSlab(Slab* slab);
   void Populate(const Chunk& chunk);
+  // Whether the pool's thread is to be asked for a slab of the class.
+  bool WishAhead(size_t slot);  // [lock]
+  void AskForThread();
+  void EnqueueUnused(size_t slot, GiveBackQueue* queue);                              // [lock]
   Chunk Lend(ChunkRecord* record);                                                    // [lock]
   ChunkRecord* Carve(size_t slot, ChunkKind kind, bool* was_resident);                // [lock]
   void KeepOrFree(ChunkRecord* record, GiveBackQueue* queue, size_t* refused_bytes);  // [lock]
@@ -107,20 +119,21 @@ class ChunkPool::Impl final : private DecayTimer::Client {
   void LinkSlab(Slab* slab);    // [lock]
   void UnlinkSlab(Slab* slab);  // [lock]
   uint64_t OnTimer() override;
-  uint64_t NowNs() const { return clock_ns_ ? clock_ns_() : DecayTimer::NowNs(); }
+  uint64_t NowNs() const { return clock_ns_ ? clock_ns_() : PoolTimer::NowNs(); }
   static void RepairAfterFork(void* impl);
 
   ChunkPool* const pool_;
   std::atomic<size_t> cap_bytes_;
   std::atomic<bool> huge_pages_;
   std::atomic<bool> populate_;
+  std::atomic<bool> ahead_;
   const bool wipes_;
   const std::unique_ptr<ChunkSource> own_source_;
   ChunkSource* const source_;
   const std::function<void(const PoolEvent&)> on_event_;
   const std::function<uint64_t()> clock_ns_;
   std::atomic<bool> decays_{false};       // relaxed: whether the time of a release matters
-  std::atomic<bool> has_decayed_{false};  // relaxed, ever; a pool that never did knows no timer
+  std::atomic<bool> knows_timer_{false};  // relaxed, for ever: who asked the timer sets it before the pool ends
   std::atomic<uint64_t> user_count_{0};
   std::atomic<bool> pressure_running_{false};  // relaxed: keeps a second sweep away and guards nothing
 
@@ -139,6 +152,10 @@ class ChunkPool::Impl final : private DecayTimer::Client {
   Slab* first_slab_ = nullptr;
   Slab* last_slab_ = nullptr;
   size_t slab_count_ = 0;
+  std::bitset<kSizeClassCount> wished_ahead_;
+  // Classes that have had no new slab since the pressure hook gave all room back.
+  std::bitset<kClassSlotCount> under_pressure_;
+  uint64_t sweep_count_ = 0;
 
   ForkGuard fork_guard_;  // last, so that fork() lets go of the mutex before it ends
 };

@@ -19,8 +19,8 @@ bool ChunkPool::Impl::SetDecayMs(uint64_t decay_ms) {
   }
   // Switched off: the timer learns of it when it calls next.
   if (clock_ns_ || decay_ns == 0) return true;
-  has_decayed_.store(true, std::memory_order_relaxed);
-  return DecayTimer::Get().Serve(this, due_ns);
+  knows_timer_.store(true, std::memory_order_relaxed);
+  return PoolTimer::Get().Serve(this, due_ns);
 }
 
 size_t ChunkPool::Impl::DropDecayed() {
@@ -43,10 +43,12 @@ size_t ChunkPool::Impl::DropDecayed() {
 }
 
 uint64_t ChunkPool::Impl::OnTimer() {
+  MakeAhead();
+  if (!decays_.load(std::memory_order_relaxed)) return PoolTimer::kNever;
   DropDecayed();
   const uint64_t now_ns = NowNs();
   const std::lock_guard lock(mutex_);
-  return decay_marks_.decay_ns() == 0 ? DecayTimer::kNever : decay_marks_.NextExpiry(now_ns);
+  return decay_marks_.decay_ns() == 0 ? PoolTimer::kNever : decay_marks_.NextExpiry(now_ns);
 }
 
 }  // namespace strongbin

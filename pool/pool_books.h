@@ -21,6 +21,7 @@ namespace strongbin {
 // Every move of bytes between the states of memory, one method each:
 //
 //   operating system or slab free --Miss--> lent;  lent --Kept--> idle;  idle --Hit--> lent
+//   operating system --MadeAhead--> slab free
 //   lent --FreedFromLent--> slab free;  idle --FreedFromIdle--> slab free;  slab free --Returned--> operating system
 //
 // The other methods count events and move nothing.
@@ -52,6 +53,8 @@ class PoolBooks {
   PoolStats stats() const { return Snapshot(*cells_); }
   uint64_t idle_bytes() const { return idle_bytes_; }
   uint64_t lent_bytes() const { return lent_bytes_; }
+  uint64_t lent_bytes(size_t slot) const { return cells_->lent_bytes[slot].Load(); }
+  uint64_t slab_free_bytes(size_t slot) const { return cells_->slab_free_bytes[slot].Load(); }
 
   void Hit(size_t slot, ChunkKind kind, size_t bytes) {
     cells_->hits[slot].Add(1);
@@ -75,6 +78,13 @@ class PoolBooks {
       cells_->fresh_bytes[slot].Add(bytes);
     }
     Lend(slot, kind, bytes);
+  }
+
+  void MadeAhead(size_t slot, size_t bytes) {
+    FollowPage();
+    cells_->ahead_bytes[slot].Add(bytes);
+    cells_->fresh_bytes[slot].Add(bytes);
+    cells_->slab_free_bytes[slot].Add(bytes);
   }
 
   void Kept(size_t slot, size_t bytes) {

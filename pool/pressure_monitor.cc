@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "strongbin/pool/decay_timer.h"
+#include "strongbin/pool/pool_timer.h"
 #include "strongbin/pool/pressure_episode.h"
 #include "strongbin/pool/pressure_files.h"
 #include "strongbin/pool/pressure_hook.h"
@@ -21,7 +21,7 @@ struct PressureMonitor::State {
   explicit State(const PressureMonitorOptions& options)
       : on_pressure(options.on_pressure ? options.on_pressure
                                         : [] { return PressureHook::Process().OnMemoryPressure(); }),
-        clock_ns(options.clock_ns ? options.clock_ns : &DecayTimer::NowNs),
+        clock_ns(options.clock_ns ? options.clock_ns : &PoolTimer::NowNs),
         episode(options.rest_ms * kNsPerMs, options.again_ms * kNsPerMs) {}
 
   void Run();

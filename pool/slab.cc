@@ -44,6 +44,10 @@ void Slab::Destroy(Slab* slab) {
   operator delete(slab);
 }
 
+void Slab::MarkResident() {
+  for (size_t w = 0; w < WordCount(chunk_count_); w++) Resident()[w] |= Free()[w];
+}
+
 ChunkRecord* Slab::Carve(bool* was_resident) {
   for (const bool resident : {true, false}) {
     for (size_t w = 0; w < WordCount(chunk_count_); w++) {

@@ -74,6 +74,9 @@ class Slab {
  public:
   // Where the next chunk can come from.
   enum class Room : uint8_t { kNone, kDiscarded, kResident };
+  // How its pages are made: huge ones were asked for; small ones, which may be populated; small ones, each at its first
+  // use.
+  enum class Pages : uint8_t { kHuge, kSmall, kSmallAtFirstUse };
 
   // Null when the heap refuses. All chunks are free and not resident.
   static Slab* Create(ChunkPool* pool, char* base, size_t slot, size_t chunk_bytes, size_t chunk_count);
@@ -87,6 +90,8 @@ class Slab {
   ChunkRecord* record(size_t index) { return Records() + index; }
   char* DataOf(const ChunkRecord* record) { return base_ + IndexOf(record) * chunk_bytes_; }
 
+  // All free chunks are resident: the mapping was populated.
+  void MarkResident();
   // Takes the lowest free chunk, out of resident room if there is any, and tells which it was. Null when there is none.
   ChunkRecord* Carve(bool* was_resident);
   // The chunk becomes free room that is still resident.
@@ -113,7 +118,7 @@ class Slab {
   }
 
   // The pool's own notes.
-  bool huge_pages = false;  // asked for; set before the slab is linked, and then never changes
+  Pages pages = Pages::kSmall;  // set before the slab is linked, and then never changes
   size_t idle_count = 0;
   Room room = Room::kNone;  // which end of the list of slabs with room it is on
   bool queued = false;      // on some thread's list of slabs to give back; that thread alone may unmap it

@@ -104,7 +104,8 @@ class ManagerCharge final : public BufferCharge {
 
 ColdStart ColdStartOf(RepColdStart choice) {
   return {.huge_pages = choice == RepColdStart::kAuto || choice == RepColdStart::kHugePages,
-          .populate = choice == RepColdStart::kAuto || choice == RepColdStart::kPopulate};
+          .populate = choice == RepColdStart::kAuto || choice == RepColdStart::kPopulate,
+          .ahead = choice == RepColdStart::kAuto};
 }
 
 std::unique_ptr<ChunkPool> MakeOwnPool(const RepOptions& options) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr uint64_t kMs = 1'000'000;
-constexpr const char* kTimerThread = "strongbin-decay";
+constexpr const char* kTimerThread = "strongbin-pool";
 
 // A pool under a clock that the test moves. Decay time 800 ms: chunks leave between 800 and 900.
 class DecayTest : public testing::Test {
@@ -194,7 +194,7 @@ ChunkPoolOptions RealTime(uint64_t decay_ms) {
   return options;
 }
 
-TEST(DecayTimerTest, AnIdleProcessGivesBackByOneThreadForAllPools) {
+TEST(PoolTimerTest, AnIdleProcessGivesBackByOneThreadForAllPools) {
   EXPECT_EQ(CountThreads(kTimerThread), 0u) << "started only when wanted";
   ChunkPool strong(RealTime(0));
   EXPECT_EQ(CountThreads(kTimerThread), 0u);
@@ -218,7 +218,7 @@ TEST(DecayTimerTest, AnIdleProcessGivesBackByOneThreadForAllPools) {
   EXPECT_EQ(CountThreads(kTimerThread), 1u);
 }
 
-TEST(DecayTimerTest, PoolsComeAndGoWhileTheyDecay) {
+TEST(PoolTimerTest, PoolsComeAndGoWhileTheyDecay) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; t++) {
     threads.emplace_back([] {
@@ -236,7 +236,7 @@ TEST(DecayTimerTest, PoolsComeAndGoWhileTheyDecay) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(DecayTimerTest, WritersAndDecayShareChunksSoundly) {
+TEST(PoolTimerTest, WritersAndDecayShareChunksSoundly) {
   ChunkPool pool(RealTime(1));
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; t++) {
@@ -262,7 +262,7 @@ int ExitStatusOf(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(DecayTimerTest, AChildHasNoThreadAndItsPoolIsUsable) {
+TEST(PoolTimerTest, AChildHasNoThreadAndItsPoolIsUsable) {
   if (kThreadSanitizer) GTEST_SKIP() << "ThreadSanitizer ends a child that starts a thread";
   ChunkPool pool(RealTime(1)), destroyed_later(RealTime(1));
   auto* destroyed_in_child = new ChunkPool(RealTime(1));
@@ -309,7 +309,7 @@ struct UsesTheDefaultPoolAtTheVeryEnd {
   bool armed = false;
 } at_the_very_end;
 
-TEST(DecayTimerDeathTest, TheThreadEndsWithTheProcessAndLatePoolsStillWork) {
+TEST(PoolTimerDeathTest, TheThreadEndsWithTheProcessAndLatePoolsStillWork) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {

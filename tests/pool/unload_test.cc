@@ -19,10 +19,10 @@ TEST(UnloadTest, TheTimersThreadEndsWithTheLibraryThatHoldsItsCode) {
     const auto use = reinterpret_cast<bool (*)()>(dlsym(library, "UseThePoolWithDecay"));
     ASSERT_NE(use, nullptr);
     EXPECT_TRUE(use());
-    EXPECT_EQ(CountThreads("strongbin-decay"), 1u);
+    EXPECT_EQ(CountThreads("strongbin-pool"), 1u);
     EXPECT_EQ(dlclose(library), 0);
     ASSERT_EQ(dlopen(STRONGBIN_TEST_LIBRARY, RTLD_NOW | RTLD_NOLOAD), nullptr) << "it is really gone";
-    EXPECT_EQ(CountThreads("strongbin-decay"), 0u);
+    EXPECT_EQ(CountThreads("strongbin-pool"), 0u);
     // Nothing of it is called by a fork either.
     const pid_t child = fork();
     if (child == 0) _exit(0);

@@ -183,7 +183,7 @@ TEST_F(RocksDBPressureTest, IdleChunksDecayWhereTheOptionSaysSo) {
     ASSERT_TRUE(Ok(db.Open(options, Path(pool == RepPool::kOwn ? "own" : "process"))));
     for (uint64_t i = 0; i < 3'000; ++i) ASSERT_TRUE(Ok(db->Put({}, KeyOf(i), std::string(100, 'v'))));
     ASSERT_TRUE(Ok(db->Flush({})));
-    EXPECT_EQ(CountThreads("strongbin-decay"), 1u);
+    EXPECT_EQ(CountThreads("strongbin-pool"), 1u);
     // The database stays open and idle.
     while (pool == RepPool::kProcess && IdleBytes() > 0) std::this_thread::yield();
     for (uint64_t i = 0; i < 3'000; ++i) {

@@ -1,4 +1,4 @@
-// The one thread by which idle chunks of all pools decay.
+// The one thread that works for all pools: idle chunks decay, and slabs are made ahead of their use.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@ namespace strongbin {
 // From then on nobody is called. After fork() the child has no thread until a client of the child asks for one; that
 // thread then serves all clients. Thread safety: all methods from any thread, but Forget not from the client's own
 // OnTimer. Needs no memory: the list goes through its clients.
-class DecayTimer {
+class PoolTimer {
  public:
   static constexpr uint64_t kNever = UINT64_MAX;
 
@@ -30,13 +30,13 @@ class DecayTimer {
     virtual ~Client() = default;
 
    private:
-    friend class DecayTimer;
+    friend class PoolTimer;
     // Guarded by the timer's mutex.
     Client* next_client_ = nullptr;
     uint64_t due_ns_ = kNever;
   };
 
-  static DecayTimer& Get();
+  static PoolTimer& Get();
   static uint64_t NowNs();
 
   // The client is called at `due_ns` or soon after, or earlier if that was wanted before. False: there is no thread and
@@ -50,7 +50,7 @@ class DecayTimer {
     ~StopAtExit() { Get().Stop(); }
   };
 
-  DecayTimer();
+  PoolTimer();
   void Run();
   void Stop();
   // Where the list leads to the client, or its end.

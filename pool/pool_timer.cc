@@ -1,4 +1,4 @@
-#include "strongbin/pool/decay_timer.h"
+#include "strongbin/pool/pool_timer.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,27 +7,27 @@
 
 namespace strongbin {
 
-DecayTimer& DecayTimer::Get() {
+PoolTimer& PoolTimer::Get() {
   // Made in place, since a pool in use may be refused memory.
-  alignas(DecayTimer) static char room[sizeof(DecayTimer)];
-  static DecayTimer* const timer = new (room) DecayTimer;
+  alignas(PoolTimer) static char room[sizeof(PoolTimer)];
+  static PoolTimer* const timer = new (room) PoolTimer;
   return *timer;
 }
 
-uint64_t DecayTimer::NowNs() {
+uint64_t PoolTimer::NowNs() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
-DecayTimer::DecayTimer() : fork_guard_(&mutex_, &ForgetThreadAfterFork, this) {}
+PoolTimer::PoolTimer() : fork_guard_(&mutex_, &ForgetThreadAfterFork, this) {}
 
-DecayTimer::Client** DecayTimer::Find(const Client* client) {
+PoolTimer::Client** PoolTimer::Find(const Client* client) {
   Client** link = &first_client_;
   while (*link != nullptr && *link != client) link = &(*link)->next_client_;
   return link;
 }
 
-bool DecayTimer::Serve(Client* client, uint64_t due_ns) {
+bool PoolTimer::Serve(Client* client, uint64_t due_ns) {
   const std::lock_guard lock(mutex_);
   if (*Find(client) == nullptr) {
     client->next_client_ = first_client_;
@@ -39,16 +39,16 @@ bool DecayTimer::Serve(Client* client, uint64_t due_ns) {
   if (stopped_) return false;
   if (thread_.started()) return true;
   static const StopAtExit stop_at_exit;
-  return thread_.Start("strongbin-decay", [this] { Run(); });
+  return thread_.Start("strongbin-pool", [this] { Run(); });
 }
 
-void DecayTimer::Forget(Client* client) {
+void PoolTimer::Forget(Client* client) {
   std::unique_lock lock(mutex_);
   if (Client** link = Find(client); *link != nullptr) *link = client->next_client_;
   changed_.wait(lock, [&] { return running_ != client; });
 }
 
-void DecayTimer::Run() {
+void PoolTimer::Run() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
     Client* first = first_client_;
@@ -76,7 +76,7 @@ void DecayTimer::Run() {
   }
 }
 
-void DecayTimer::Stop() {
+void PoolTimer::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
@@ -85,8 +85,8 @@ void DecayTimer::Stop() {
   thread_.Join();
 }
 
-void DecayTimer::ForgetThreadAfterFork(void* timer) {
-  auto* self = static_cast<DecayTimer*>(timer);
+void PoolTimer::ForgetThreadAfterFork(void* timer) {
+  auto* self = static_cast<PoolTimer*>(timer);
   self->thread_.Forget();
   // A call that was running did not come to say when it wants to be called next.
   if (Client* const called = *self->Find(self->running_); called != nullptr) called->due_ns_ = 0;

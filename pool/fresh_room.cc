@@ -1,0 +1,141 @@
+// The part of a pool that makes fresh room: slabs when they are asked for, and slabs ahead of that.
+#include "strongbin/pool/chunk_pool_impl.h"
+#include "strongbin/pool/poison.h"
+
+namespace strongbin {
+namespace {
+
+// Huge pages are for chunks that fill a good part of one, and for classes that fill a few already: a lookup index of
+// millions of keys is made of 32 KiB chunks, and the translation of its addresses would cost more than its lines.
+constexpr size_t kMinHugeChunkBytes = size_t{256} << 10;
+// Below, a system call costs about what it saves.
+constexpr size_t kMinPopulateBytes = size_t{16} << 10;
+
+// A class with less room than this gets another slab: one that is made of the largest chunks, when both are taken.
+constexpr size_t kMinReadyBytes = kSlabBytes / 2;
+
+}  // namespace
+
+// Under pressure no more is taken than is used: a huge page would be 2 MiB, made within a single put.
+Slab::Pages ChunkPool::Impl::ChoosePages(size_t slot, size_t chunk_bytes) {
+  if (under_pressure_[slot]) {
+    under_pressure_.reset(slot);
+    return Slab::Pages::kSmallAtFirstUse;
+  }
+  if (!huge_pages_.load(std::memory_order_relaxed)) return Slab::Pages::kSmall;
+  const bool fills_some = chunk_bytes >= kMinHugeChunkBytes || books_.lent_bytes(slot) >= kGreatUseBytes;
+  return fills_some ? Slab::Pages::kHuge : Slab::Pages::kSmall;
+}
+
+Slab* ChunkPool::Impl::MapSlab(size_t slot, size_t chunk_bytes, Slab::Pages pages) {
+  const bool carve = source_->carves_slabs() && slot != kOversizeSlot;
+  const size_t chunk_count = carve ? kSlabBytes / chunk_bytes : 1;
+  const size_t alignment = carve ? kSlabBytes : kChunkAlignment;
+  char* base = static_cast<char*>(source_->Map(chunk_bytes * chunk_count, alignment, pages == Slab::Pages::kHuge));
+  if (base == nullptr) return nullptr;
+  Slab* slab = Slab::Create(pool_, base, slot, chunk_bytes, chunk_count);
+  if (slab == nullptr) {
+    source_->Unmap(base, chunk_bytes * chunk_count);
+    return nullptr;
+  }
+  slab->pages = pages;
+  PoisonMemory(base, slab->bytes());
+  return slab;
+}
+
+void ChunkPool::Impl::UnmapSlab(Slab* slab) {
+  UnpoisonMemory(slab->base(), slab->bytes());
+  source_->Unmap(slab->base(), slab->bytes());
+  Slab::Destroy(slab);
+}
+
+Chunk ChunkPool::Impl::MapAndCarve(size_t slot, size_t bytes, ChunkKind kind) {
+  Slab::Pages pages;
+  {
+    const std::lock_guard lock(mutex_);
+    pages = ChoosePages(slot, bytes);
+  }
+  Slab* slab = MapSlab(slot, bytes, pages);
+  if (slab == nullptr) return {};
+  Chunk chunk;
+  bool wish = false;
+  {
+    const std::lock_guard lock(mutex_);
+    LinkSlab(slab);
+    bool was_resident = false;
+    ChunkRecord* record = slab->Carve(&was_resident);
+    UpdateRoom(slab);
+    books_.Miss(slot, kind, bytes, was_resident);
+    chunk = Lend(record);
+    wish = pages != Slab::Pages::kSmallAtFirstUse && WishAhead(slot);
+  }
+  UnpoisonMemory(chunk.data, chunk.bytes);
+  Populate(chunk);
+  if (wish) AskForThread();
+  return chunk;
+}
+
+void ChunkPool::Impl::Populate(const Chunk& chunk) {
+  if (!populate_.load(std::memory_order_relaxed) || chunk.bytes < kMinPopulateBytes) return;
+  if (chunk.record->slab->pages == Slab::Pages::kSmall) source_->Populate(chunk.data, chunk.bytes);
+}
+
+bool ChunkPool::Impl::WishAhead(size_t slot) {
+  if (slot == kOversizeSlot || !ahead_.load(std::memory_order_relaxed) || wished_ahead_[slot]) return false;
+  if (under_pressure_[slot] || cap_bytes() < kSlabBytes || !source_->carves_slabs()) return false;
+  if (books_.lent_bytes(slot) < kGreatUseBytes || books_.slab_free_bytes(slot) >= kMinReadyBytes) return false;
+  wished_ahead_.set(slot);
+  return true;
+}
+
+void ChunkPool::Impl::AskForThread() {
+  if (clock_ns_) return;
+  knows_timer_.store(true, std::memory_order_relaxed);
+  // Refused: the wish stays open, and nobody asks again; each chunk is made when it is asked for.
+  PoolTimer::Get().Serve(this, /*due_ns=*/0);
+}
+
+size_t ChunkPool::Impl::MakeAhead() {
+  size_t made_bytes = 0;
+  for (size_t slot = 0; slot < kSizeClassCount; slot++) {
+    uint64_t sweep_count = 0;
+    Slab::Pages pages;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!wished_ahead_[slot]) continue;
+      if (under_pressure_[slot]) {
+        wished_ahead_.reset(slot);
+        continue;
+      }
+      sweep_count = sweep_count_;
+      pages = ChoosePages(slot, ClassBytes(slot));
+    }
+    Slab* const slab = MapSlab(slot, ClassBytes(slot), pages);
+    if (slab != nullptr) source_->Populate(slab->base(), slab->bytes());
+    {
+      const std::lock_guard lock(mutex_);
+      wished_ahead_.reset(slot);
+      if (slab == nullptr) continue;
+      // Not if the pool was emptied, or the class has come out of use, in the meantime.
+      if (sweep_count == sweep_count_ && books_.lent_bytes(slot) > 0) {
+        slab->MarkResident();
+        LinkSlab(slab);
+        UpdateRoom(slab);
+        books_.MadeAhead(slot, slab->bytes());
+        made_bytes += slab->bytes();
+        continue;
+      }
+    }
+    UnmapSlab(slab);
+  }
+  return made_bytes;
+}
+
+void ChunkPool::Impl::EnqueueUnused(size_t slot, GiveBackQueue* queue) {
+  for (Slab* slab = roomy_[slot].first; slab != nullptr && slab->room == Slab::Room::kResident;
+       slab = slab->next_roomy) {
+    Enqueue(slab, queue);
+  }
+}
+
+}  // namespace strongbin
