@@ -3,6 +3,7 @@
 #include "strongbin/pool/chunk_pool_impl.h"
 #include "strongbin/pool/stack_frame.h"
 #include "strongbin/stats/stats_page.h"
+#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 namespace {
@@ -50,7 +51,8 @@ Chunk ChunkPool::TakeOrMake(size_t slot, size_t bytes, ChunkKind kind) {
 }
 
 Chunk ChunkPool::Acquire(size_t min_bytes, ChunkKind kind) {
-  const size_t slot = ClassFor(min_bytes);
+  const bool mutated = min_bytes > 0 && Mutated(Mutation::k_off_by_one_at_class_boundary);
+  const size_t slot = ClassFor(mutated ? min_bytes - 1 : min_bytes);
   const size_t bytes = slot == kOversizeSlot ? min_bytes : ClassBytes(slot);
   if (const Chunk chunk = TakeOrMake(slot, bytes, kind)) [[likely]]
     return chunk;

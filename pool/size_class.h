@@ -4,10 +4,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "strongbin/stats/metrics.h"
-#include "strongbin/stats/test_points.h"
 
 namespace strongbin {
 
@@ -24,7 +22,6 @@ constexpr size_t ClassBytes(size_t size_class) { return kMinChunkBytes << size_c
 
 // The smallest class that holds `min_bytes`, or kOversizeSlot when none does.
 constexpr size_t ClassFor(size_t min_bytes) {
-  if (!std::is_constant_evaluated() && min_bytes > 0 && Mutated(Mutation::k_off_by_one_at_class_boundary)) min_bytes--;
   if (min_bytes <= kMinChunkBytes) return 0;
   if (min_bytes > kMaxChunkBytes) return kOversizeSlot;
   return static_cast<size_t>(std::bit_width(min_bytes - 1)) - static_cast<size_t>(std::bit_width(kMinChunkBytes - 1));

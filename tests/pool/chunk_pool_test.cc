@@ -39,6 +39,18 @@ TEST(ChunkPoolTest, ReleasedChunkIsServedAgainNewestFirst) {
   ChunkPool::Release(again);
 }
 
+TEST(ChunkPoolTest, EveryBoundaryIsServedByTheSmallestClassThatHoldsIt) {
+  ChunkPool pool(PoolOptions(kMiB));
+  for (size_t slot = 0; slot < kSizeClassCount; slot++) {
+    for (const size_t bytes : {ClassBytes(slot) - 1, ClassBytes(slot), ClassBytes(slot) + 1}) {
+      const Chunk chunk = pool.Acquire(bytes, ChunkKind::k_key);
+      EXPECT_GE(chunk.bytes, bytes);
+      EXPECT_LT(chunk.bytes, 2 * bytes);
+      ChunkPool::Release(chunk);
+    }
+  }
+}
+
 TEST(ChunkPoolTest, NothingLeavesABinByItself) {
   TestSource source;
   ChunkPool pool(PoolOptions(64 * kMiB, &source));

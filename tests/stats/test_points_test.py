@@ -21,7 +21,7 @@ MUTANTS = {
     "counter_not_decremented": (
         "pool/pool_stress_test", "PoolPropertyTest.StatisticsAgreeWithAnIndependentCountAtEveryQuietPoint"),
     "off_by_one_at_class_boundary": (
-        "pool/size_class_test", "SizeClassTest.EveryBoundaryGetsTheSmallestClassThatHoldsIt"),
+        "pool/chunk_pool_test", "ChunkPoolTest.EveryBoundaryIsServedByTheSmallestClassThatHoldsIt"),
     "unsorted_pair_in_run": ("memtable/large_table_test", "LargeTableTest.LongTailIsSortedAtOnce"),
     "wake_up_lost_at_busy_reset": ("memtable/lifecycle_test", "LifecycleTest.WaitingResetWaitsForPins"),
     "version_by_arrival": ("memtable/version_test", "VersionTest.GetFindsTheNewestAtOrBelowEachSnapshot"),
