@@ -13,6 +13,7 @@ namespace strongbin {
 
 struct MonotonicArenaOptions {
   // Where buffers come from; null: straight from the operating system and back to it, past any pool.
+  // (The first such arena of a process is made before the process forks beside other threads, as ChunkPool::Default.)
   ChunkSupply* pool = nullptr;
   ChunkKind kind = ChunkKind::k_key;
   // No buffer is smaller; rounded up to a class, at most kMaxChunkBytes.

@@ -68,7 +68,8 @@ strongbin_status strongbin_pool_create(const strongbin_pool_options* options, st
 // STRONGBIN_BUSY while a table, pin or iterator still holds memory of it; it then lives on.
 strongbin_status strongbin_pool_destroy(strongbin_pool* pool);
 // The pool of the process. It lives as long as the process does; strongbin_pool_destroy answers
-// STRONGBIN_INVALID_ARGUMENT.
+// STRONGBIN_INVALID_ARGUMENT. Call it once before other threads begin in a program that forks while they run: the child
+// cannot end what another thread had begun to make.
 strongbin_pool* strongbin_pool_of_process(void);
 
 strongbin_status strongbin_pool_set_cap_bytes(strongbin_pool* pool, size_t cap_bytes);

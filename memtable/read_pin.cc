@@ -119,6 +119,8 @@ class PinRegistry {
 
 namespace {
 
+[[gnu::constructor]] void MakeAtLoad() { static_cast<void>(PinRegistry::Get()); }  // see fork_guard.h
+
 // The calling thread's records, given back when the thread ends. `thread_ended` has no destructor and so can be read by
 // whatever runs after ours in the thread's end.
 struct ThreadRecords {

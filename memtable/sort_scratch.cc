@@ -37,6 +37,7 @@ Keeper& TheKeeper() {
   static Keeper* const keeper = new Keeper;
   return *keeper;
 }
+[[gnu::constructor]] void MakeAtLoad() { static_cast<void>(TheKeeper()); }  // see fork_guard.h
 
 }  // namespace
 

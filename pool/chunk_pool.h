@@ -93,7 +93,9 @@ class ChunkPool final : public ChunkSupply {
   ChunkPool(const ChunkPool&) = delete;
   ChunkPool& operator=(const ChunkPool&) = delete;
 
-  // The pool of the process: made on first use with the default options, never destroyed.
+  // The pool of the process: made on first use with the default options, never destroyed. A program that forks while
+  // other threads run calls this once before them: a fork that comes while one of them makes the pool leaves the child
+  // with half of it, for which its own first use would wait for ever.
   static ChunkPool& Default();
 
   // The smallest chunk that holds `min_bytes` (at least one byte), or above the largest class an oversize block of

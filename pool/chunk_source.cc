@@ -31,10 +31,7 @@ void* MapAligned(size_t bytes, size_t alignment) {
 
 }  // namespace
 
-size_t MmapChunkSource::page_bytes() const {
-  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
+size_t MmapChunkSource::page_bytes() const { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 void* MmapChunkSource::Map(size_t bytes, size_t alignment, bool huge_pages) {
   const size_t page = page_bytes();

@@ -38,6 +38,10 @@ struct ForkGuardList {
   }
 };
 
+namespace {
+[[gnu::constructor]] void MakeAtLoad() { static_cast<void>(ForkGuardList::Get()); }  // see fork_guard.h
+}  // namespace
+
 ForkGuard::ForkGuard(std::mutex* mutex, void (*in_child)(void*), void* arg)
     : mutex_(mutex), in_child_(in_child), arg_(arg) {
   ForkGuardList& list = ForkGuardList::Get();

@@ -9,6 +9,10 @@ namespace strongbin {
 // does not have. In the child, in_child(arg) runs with the mutex held.
 //
 // Thread safety: construction and destruction from any thread, not while holding `mutex`.
+//
+// It cannot help with a static that is made on first use: in the child nobody would end what another thread of the
+// parent had begun to make, and the next use would wait for it. Such statics are made when the code is loaded as well,
+// by a [[gnu::constructor]] MakeAtLoad beside them.
 class ForkGuard {
  public:
   ForkGuard(std::mutex* mutex, void (*in_child)(void*), void* arg);

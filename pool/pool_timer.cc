@@ -14,6 +14,10 @@ PoolTimer& PoolTimer::Get() {
   return *timer;
 }
 
+namespace {
+[[gnu::constructor]] void MakeAtLoad() { static_cast<void>(PoolTimer::Get()); }  // see fork_guard.h
+}  // namespace
+
 uint64_t PoolTimer::NowNs() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());

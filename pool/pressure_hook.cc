@@ -39,6 +39,10 @@ PressureHook& PressureHook::Process() {
   return *hook;
 }
 
+namespace {
+[[gnu::constructor]] void MakeAtLoad() { static_cast<void>(PressureHook::Process()); }  // see fork_guard.h
+}  // namespace
+
 PressureHook::Registration PressureHook::Add(DropFunction drop, Turn turn) {
   Registration registration;
   const std::lock_guard lock(mutex_);

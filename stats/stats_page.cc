@@ -82,8 +82,11 @@ void LeaveParentsPage() {
 }
 
 // When the code is loaded: a fork that comes while the first page opens must find the handlers. Those of pools, which
-// come later, run before the first of them, and after the last.
-[[gnu::constructor]] void SetForkHandlers() { pthread_atfork(&CopyBeforeFork, &UnlockInParent, &LeaveParentsPage); }
+// come later, run before the first of them, and after the last. So it comes before all static objects, of which some
+// make pools; 101 is the first priority that is free for programs.
+[[gnu::constructor(101)]] void SetForkHandlers() {
+  pthread_atfork(&CopyBeforeFork, &UnlockInParent, &LeaveParentsPage);
+}
 
 bool Fail(std::string* why, const std::string& what, int error) {
   if (why != nullptr) *why = what + ": " + std::strerror(error);

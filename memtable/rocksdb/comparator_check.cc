@@ -46,6 +46,10 @@ bool IsTestedRocksDBVersion() {
   return is_tested;
 }
 
+namespace {
+[[gnu::constructor]] void MakeAtLoad() { static_cast<void>(IsTestedRocksDBVersion()); }  // see fork_guard.h
+}  // namespace
+
 const ROCKSDB_NAMESPACE::Comparator* UserComparator(const ROCKSDB_NAMESPACE::MemTableRep::KeyComparator& comparator) {
   if (!IsTestedRocksDBVersion() || MangledTypeName(&comparator) != kKeyComparatorTypeName) return nullptr;
   const ROCKSDB_NAMESPACE::Comparator* user_comparator = nullptr;

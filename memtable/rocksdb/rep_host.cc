@@ -91,6 +91,8 @@ class Registry {
   RocksDBStats numbers_;
 };
 
+[[gnu::constructor]] void MakeAtLoad() { static_cast<void>(Registry::Get()); }  // see fork_guard.h
+
 class ManagerCharge final : public BufferCharge {
  public:
   explicit ManagerCharge(std::shared_ptr<rdb::WriteBufferManager> manager) : manager_(std::move(manager)) {}

@@ -90,4 +90,8 @@ const std::unordered_map<std::string, rdb::OptionTypeInfo>& RepOptionTypes() {
   return *types;
 }
 
+namespace {
+[[gnu::constructor]] void MakeAtLoad() { static_cast<void>(RepOptionTypes()); }  // see fork_guard.h
+}  // namespace
+
 }  // namespace strongbin

@@ -21,6 +21,8 @@ struct Shared {
   ForkGuard fork_guard{&mutex, [](void*) {}, nullptr};
 };
 
+[[gnu::constructor]] void MakeAtLoad() { static_cast<void>(Shared::Get()); }  // see fork_guard.h
+
 struct StopAtExit {
   ~StopAtExit() {
     std::shared_ptr<PressureMonitor> monitor;

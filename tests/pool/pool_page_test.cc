@@ -1,9 +1,11 @@
 // The numbers of pools in the statistics page.
 #include <atomic>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "strongbin/pool/chunk_pool.h"
+#include "strongbin/pool/fork_guard.h"
 #include "strongbin/stats/identities.h"
 #include "strongbin/stats/snapshot.h"
 #include "strongbin/tests/stats/page_test_util.h"
@@ -155,6 +157,20 @@ TEST_F(PoolPageTest, AChildFindsTheNumbersOfTheMomentOfItsFork) {
               }
               done = true;
               for (std::thread& user : users) user.join();
+            }),
+            0);
+}
+
+// Made before main, as by a pool in a static object: what its handler finds in a child.
+std::mutex static_mutex;
+bool had_parents_page = true;
+const ForkGuard static_guard(
+    &static_mutex, [](void*) { had_parents_page = stats_internal::CurrentPage() != nullptr; }, nullptr);
+
+TEST_F(PoolPageTest, AChildLeavesThePageOfItsParentBeforeAnyPoolIsRepaired) {
+  EXPECT_EQ(InChild([this] {
+              Open();
+              REQUIRE_IN_CHILD(InChild([] { REQUIRE_IN_CHILD(!had_parents_page); }) == 0);
             }),
             0);
 }
