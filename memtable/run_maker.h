@@ -27,8 +27,12 @@
 
 namespace strongbin {
 
-// Borrows log and space. Thread safety: one thread at a time; AddTo beside it. When memory is refused: null.
-// Cost: 64 Ki entries or fewer are sorted in their run's own chunk, more in one contiguous scratch, counted apart.
+// Makes the runs of one table, and counts what that took.
+//
+// Borrows log and space; the runs belong to the caller. Thread safety: one thread at a time; AddTo beside it. Lifetime:
+// a run needs the space, and not its maker. When memory is refused: null, and what was there stays. Cost: Sort is O(n
+// log n), Seal and Merge O(n) moves; 64 Ki entries or fewer are sorted in their run's own chunk, more in one contiguous
+// scratch, counted apart.
 template <class Face>
 class RunMaker {
  public:
@@ -180,11 +184,17 @@ class RunMaker {
     return a.size() == b.size() && (a.size() <= tail || a.substr(tail) == b.substr(tail));
   }
 
+  // Where the records end that agree in all their key bytes with the one at `begin`.
+  static uint64_t EndOfEqual(const RunRecord* records, uint64_t begin, uint64_t count) {
+    uint64_t end = begin + 1;
+    while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
+    return end;
+  }
+
   // Records that agree are versions of one key in the order of their numbers: the newest is to be the first.
   static void TurnEqualRecords(RunRecord* records, uint64_t count) {
     for (uint64_t begin = 0; begin + 1 < count;) {
-      uint64_t end = begin + 1;
-      while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
+      const uint64_t end = EndOfEqual(records, begin, count);
       if (end - begin > 1) std::reverse(records + begin, records + end);
       begin = end;
     }
@@ -196,8 +206,7 @@ class RunMaker {
     // Records whose entries are brought into the cache ahead of the comparison.
     constexpr uint64_t kAhead = 16;
     for (uint64_t begin = 0, woken = 0; begin + 1 < count;) {
-      uint64_t end = begin + 1;
-      while (end < count && records[end].key_bits() == records[begin].key_bits()) ++end;
+      const uint64_t end = EndOfEqual(records, begin, count);
       for (woken = std::max(woken, begin + 1); woken < std::min(end + kAhead, count); ++woken) {
         if (records[woken].key_bits() != records[woken - 1].key_bits()) continue;
         Face::WakeSlot(&order_.At(records[woken - 1].handle()));

@@ -40,9 +40,10 @@ class TableCore {
   using Log = typename Face::Log;
   using Outcome = typename LookupIndex<Face>::Outcome;
 
-  // Single appends are indexed some appends later, a block at a time, so that the cache lines of the index have arrived
-  // by then and the translations of their addresses have been made side by side; until then readers compare the hashes
-  // of those that wait. (Fetching ahead entry by entry, each translation holds up the next.)
+  // Single appends are indexed some appends later, a block at a time; until then readers compare the hashes of those
+  // that wait. Each full block goes one step further towards its places in the index (FetchAhead), and the appends that
+  // fill the next block give what that step has asked for the time to arrive, before the next step uses it. And the
+  // addresses of a block are translated side by side. (Entry by entry, each translation holds up the next.)
   static constexpr uint64_t kBlock = 8;
   static constexpr uint64_t kMaxPending = 5 * kBlock;
 

@@ -22,11 +22,9 @@ class ExitTest : public DbTest {
   }
   rdb::DB* Open() const {
     rdb::DB* db = nullptr;
-    rdb::Options options = SmallOptions(Rep::kStrongbin);
     // No memtable ends meanwhile: whatever RocksDB writes into its log after its static destructors have run crashes,
     // with every memtable. For the same reason no handler that came before the database may delete it.
-    options.write_buffer_size = 64 << 20;
-    Require(rdb::DB::Open(options, Path("db"), &db));
+    Require(rdb::DB::Open(LargeOptions(Rep::kStrongbin), Path("db"), &db));
     return db;
   }
   static void Write(rdb::DB* db, uint64_t first, uint64_t count) {

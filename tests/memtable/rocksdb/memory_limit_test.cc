@@ -19,7 +19,7 @@ constexpr size_t kValueBytes = 1'000;
 uint64_t Writes() { return TestScale(25'000, 50'000); }
 
 // Memtables far above the limit, so that nothing but the limit ends them.
-rdb::Options LargeOptions(Rep rep) {
+rdb::Options OptionsAboveLimit(Rep rep) {
   rdb::Options options = SmallOptions(rep);
   options.write_buffer_size = 256 << 20;
   options.disable_auto_compactions = true;
@@ -85,7 +85,7 @@ class MemoryLimitTest : public DbTest, public testing::WithParamInterface<std::p
  protected:
   static rdb::Options LimitedOptions(Rep rep) {
     const Way way = GetParam().first;
-    rdb::Options options = LargeOptions(rep);
+    rdb::Options options = OptionsAboveLimit(rep);
     if (way == Way::kConfigured || way == Way::kSizeAlone) {
       options.db_write_buffer_size = kLimitBytes;
     } else {
@@ -136,7 +136,7 @@ TEST_F(SharedManagerTest, CacheIsChargedForWhatMemtablesHold) {
   for (const Rep rep : kBothReps) {
     SCOPED_TRACE(NewFactory(rep)->Name());
     const auto cache = rdb::NewLRUCache(64 << 20);
-    rdb::Options options = LargeOptions(rep);
+    rdb::Options options = OptionsAboveLimit(rep);
     options.write_buffer_manager = std::make_shared<rdb::WriteBufferManager>(0, cache);
     LimitedDb db(options, Path(NewFactory(rep)->Name()));
     for (uint64_t i = 0; i < 10'000; ++i) db.Write();
@@ -152,7 +152,7 @@ TEST_F(SharedManagerTest, LimitHoldsForAllDatabasesTogether) {
   std::array<uint64_t, kBothReps.size()> sealed{};
   for (const Rep rep : kBothReps) {
     SCOPED_TRACE(NewFactory(rep)->Name());
-    rdb::Options options = LargeOptions(rep);
+    rdb::Options options = OptionsAboveLimit(rep);
     options.write_buffer_manager = std::make_shared<rdb::WriteBufferManager>(kLimitBytes);
     const std::string path = Path(NewFactory(rep)->Name());
     LimitedDb first(options, path + "1"), second(options, path + "2");
@@ -191,7 +191,7 @@ class TwoManagersTest : public DbTest, public testing::WithParamInterface<std::t
 
 TEST_P(TwoManagersTest, LimitHoldsForItsDatabaseAlone) {
   const bool limited_comes_first = std::get<bool>(GetParam());
-  const rdb::Options base = LargeOptions(Rep::kStrongbin);
+  const rdb::Options base = OptionsAboveLimit(Rep::kStrongbin);
   const rdb::Options limited_options = LimitedOptions(base), other_options = OtherOptions(base);
   std::unique_ptr<LimitedDb> limited, other;
   const auto open_limited = [&] { limited = std::make_unique<LimitedDb>(limited_options, Path("limited")); };
@@ -223,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(Others, TwoManagersTest,
 
 // Databases without limits are served from the pool, however many there are.
 TEST_F(SharedManagerTest, ManagersWithoutLimitsAreNoReasonToLeaveThePool) {
-  const rdb::Options base = LargeOptions(Rep::kStrongbin);
+  const rdb::Options base = OptionsAboveLimit(Rep::kStrongbin);
   const uint64_t before = Stats().rocksdb.engine_arena_memtables;
   std::vector<std::unique_ptr<LimitedDb>> databases;
   for (int i = 0; i < 3; ++i) {

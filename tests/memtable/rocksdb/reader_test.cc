@@ -18,20 +18,12 @@ void PutSome(rdb::DB* db, uint64_t first, uint64_t count) {
   for (uint64_t i = first; i < first + count; ++i) ASSERT_TRUE(Ok(db->Put({}, KeyOf(i), std::to_string(i))));
 }
 
-class ReaderTest : public DbTest {
- protected:
-  // Large enough that nothing is flushed unless the test says so.
-  static rdb::Options Options(Rep rep) {
-    rdb::Options options = SmallOptions(rep);
-    options.write_buffer_size = 64 << 20;
-    return options;
-  }
-};
+class ReaderTest : public DbTest {};
 
 TEST_F(ReaderTest, TailingIteratorSeesNewerEntriesAfterASeek) {
   EXPECT_TRUE(SameWithBoth([](Rep rep, const std::string& path, History* history) {
     TestDb db;
-    ASSERT_TRUE(Ok(db.Open(Options(rep), path)));
+    ASSERT_TRUE(Ok(db.Open(LargeOptions(rep), path)));
     rdb::ReadOptions options;
     options.tailing = true;
     const std::unique_ptr<rdb::Iterator> tail(db->NewIterator(options));
@@ -57,7 +49,7 @@ TEST_F(ReaderTest, TailingIteratorSeesNewerEntriesAfterASeek) {
 TEST_F(ReaderTest, RefreshShowsNewerEntries) {
   EXPECT_TRUE(SameWithBoth([](Rep rep, const std::string& path, History* history) {
     TestDb db;
-    ASSERT_TRUE(Ok(db.Open(Options(rep), path)));
+    ASSERT_TRUE(Ok(db.Open(LargeOptions(rep), path)));
     const std::unique_ptr<rdb::Iterator> iterator(db->NewIterator({}));
     for (uint64_t round = 0; round < 20; ++round) {
       ScanBothWays(iterator.get(), history);
@@ -74,7 +66,7 @@ TEST_F(ReaderTest, RefreshShowsNewerEntries) {
 TEST_F(ReaderTest, IteratorsKeepTheirSnapshotWhileWritesGoOn) {
   EXPECT_TRUE(SameWithBoth([](Rep rep, const std::string& path, History* history) {
     TestDb db;
-    ASSERT_TRUE(Ok(db.Open(Options(rep), path)));
+    ASSERT_TRUE(Ok(db.Open(LargeOptions(rep), path)));
     std::vector<std::unique_ptr<rdb::Iterator>> iterators;
     for (uint64_t round = 0; round < 30; ++round) {
       PutSome(db.get(), round * 20, 60);
@@ -94,7 +86,7 @@ TEST_F(ReaderTest, IteratorsKeepTheirSnapshotWhileWritesGoOn) {
 TEST_F(ReaderTest, BoundsAndTurnsOfAnIterator) {
   EXPECT_TRUE(SameWithBoth([](Rep rep, const std::string& path, History* history) {
     TestDb db;
-    ASSERT_TRUE(Ok(db.Open(Options(rep), path)));
+    ASSERT_TRUE(Ok(db.Open(LargeOptions(rep), path)));
     PutSome(db.get(), 0, 1'000);
     ASSERT_TRUE(Ok(db->Flush({})));
     PutSome(db.get(), 500, 1'000);
@@ -125,7 +117,7 @@ TEST_F(ReaderTest, BoundsAndTurnsOfAnIterator) {
 TEST_F(ReaderTest, MultiGetFindsWhatGetFinds) {
   EXPECT_TRUE(SameWithBoth([](Rep rep, const std::string& path, History* history) {
     TestDb db;
-    ASSERT_TRUE(Ok(db.Open(Options(rep), path)));
+    ASSERT_TRUE(Ok(db.Open(LargeOptions(rep), path)));
     PutSome(db.get(), 0, 500);
     rdb::ManagedSnapshot snapshot(db.get());
     ASSERT_TRUE(Ok(db->Flush({})));
@@ -155,7 +147,7 @@ TEST_F(ReaderTest, MultiGetFindsWhatGetFinds) {
 TEST_F(ReaderTest, OldSnapshotsOfAnOftenOverwrittenKey) {
   for (const Rep rep : kBothReps) {
     TestDb db;
-    ASSERT_TRUE(Ok(db.Open(Options(rep), Path(NewFactory(rep)->Name()))));
+    ASSERT_TRUE(Ok(db.Open(LargeOptions(rep), Path(NewFactory(rep)->Name()))));
     const uint64_t writes = TestScale(20'000, 1'000'000);
     std::vector<std::pair<const rdb::Snapshot*, uint64_t>> snapshots;
     for (uint64_t i = 1; i <= writes; ++i) {
@@ -184,7 +176,7 @@ TEST_F(ReaderTest, OldSnapshotsOfAnOftenOverwrittenKey) {
 
 TEST_F(ReaderTest, ReadOnlyDatabaseShowsWhatTheLogHolds) {
   EXPECT_TRUE(SameWithBoth([](Rep rep, const std::string& path, History* history) {
-    const rdb::Options options = Options(rep);
+    const rdb::Options options = LargeOptions(rep);
     TestDb db;
     ASSERT_TRUE(Ok(db.Open(options, path)));
     PutSome(db.get(), 0, 300);
@@ -204,7 +196,7 @@ TEST_F(ReaderTest, ReadOnlyDatabaseShowsWhatTheLogHolds) {
 
 TEST_F(ReaderTest, SecondaryCatchesUpWithItsPrimary) {
   EXPECT_TRUE(SameWithBoth([](Rep rep, const std::string& path, History* history) {
-    rdb::Options options = Options(rep);
+    rdb::Options options = LargeOptions(rep);
     options.max_open_files = -1;  // RocksDB asks it of secondaries
     ASSERT_TRUE(std::filesystem::create_directory(path));
     TestDb primary, secondary;

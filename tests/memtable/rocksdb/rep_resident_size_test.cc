@@ -1,4 +1,5 @@
 // What a memtable reports is what it occupies: held against the resident pages of the pool's own mappings.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -50,47 +51,47 @@ class MeasuredSource final : public MmapChunkSource {
   std::map<void*, size_t> mapped_;  // guarded by mutex_
 };
 
-class RepResidentSizeTest : public testing::TestWithParam<size_t> {
- protected:
-  // Fills a memtable as far as RocksDB would with this write_buffer_size, with keys of 16 and values of 128 bytes.
-  static void FillUpTo(size_t write_buffer_size, FakeMemTable* table) {
+// A memtable filled as far as RocksDB would with this write_buffer_size, with keys of 16 and values of 128 bytes, from a
+// pool whose memory is measured.
+class FilledTable {
+ public:
+  FilledTable(size_t write_buffer_size, const ColdStart& cold_start)
+      : pool_({.cold_start = cold_start, .custom_source = &source_}), table_(&pool_) {
     const std::string value(128, 'v');
     Sequence sequence = 0;
-    while ((*table)->ApproximateMemoryUsage() < write_buffer_size - kMiB * 2 / 5) {
+    while (table_->ApproximateMemoryUsage() < write_buffer_size - kMiB * 2 / 5) {
       ++sequence;
-      ASSERT_TRUE(AddEntry(
-          table->rep.get(),
+      EXPECT_TRUE(AddEntry(
+          table_.rep.get(),
           {.key = NumberKey(Scramble(sequence) % 10'000'000'000'000'000, 16), .sequence = sequence, .value = value}));
     }
   }
+
+  double reported_bytes() { return static_cast<double>(table_->ApproximateMemoryUsage()); }
+  double resident_bytes() { return static_cast<double>(source_.ResidentBytes()); }
+  size_t lent_class_count() const {
+    const auto lent_bytes = pool_.Stats().lent_bytes;
+    return static_cast<size_t>(std::ranges::count_if(lent_bytes, [](uint64_t bytes) { return bytes > 0; }));
+  }
+
+ private:
+  MeasuredSource source_;
+  ChunkPool pool_;
+  FakeMemTable table_;
 };
 
+class RepResidentSizeTest : public testing::TestWithParam<size_t> {};
+
 TEST_P(RepResidentSizeTest, ReportAndResidentPagesAgreeWithinATwentieth) {
-  MeasuredSource source;
-  ChunkPoolOptions options;
-  options.custom_source = &source;
-  options.cold_start = {.huge_pages = false, .populate = false};
-  ChunkPool pool(options);
-  FakeMemTable table(&pool);
-  FillUpTo(GetParam(), &table);
-  const auto reported = static_cast<double>(table->ApproximateMemoryUsage());
-  EXPECT_NEAR(static_cast<double>(source.ResidentBytes()), reported, reported / 20);
+  FilledTable table(GetParam(), {.huge_pages = false, .populate = false});
+  EXPECT_NEAR(table.resident_bytes(), table.reported_bytes(), table.reported_bytes() / 20);
 }
 
 TEST_P(RepResidentSizeTest, HugePagesAddAtMostASlabForEachClass) {
-  MeasuredSource source;
-  ChunkPoolOptions options;
-  options.custom_source = &source;
-  options.cold_start = {.huge_pages = true, .populate = true};
-  ChunkPool pool(options);
-  FakeMemTable table(&pool);
-  FillUpTo(GetParam(), &table);
-  const auto reported = static_cast<double>(table->ApproximateMemoryUsage());
-  size_t classes = 0;
-  for (const uint64_t bytes : pool.Stats().lent_bytes) classes += bytes > 0;
-  const auto resident = static_cast<double>(source.ResidentBytes());
-  EXPECT_GE(resident, reported * 19 / 20);
-  EXPECT_LE(resident, reported * 21 / 20 + static_cast<double>(classes * kSlabBytes));
+  FilledTable table(GetParam(), {.huge_pages = true, .populate = true});
+  const double slab_bytes = static_cast<double>(table.lent_class_count() * kSlabBytes);
+  EXPECT_GE(table.resident_bytes(), table.reported_bytes() * 19 / 20);
+  EXPECT_LE(table.resident_bytes(), table.reported_bytes() * 21 / 20 + slab_bytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(WriteBuffers, RepResidentSizeTest, testing::Values(8 * kMiB, 64 * kMiB),

@@ -55,6 +55,13 @@ inline rdb::Options SmallOptions(Rep rep) {
   return options;
 }
 
+// The same with memtables that hold all a test writes: nothing is flushed unless the test says so.
+inline rdb::Options LargeOptions(Rep rep) {
+  rdb::Options options = SmallOptions(rep);
+  options.write_buffer_size = 64 << 20;
+  return options;
+}
+
 // A folder that goes away with the object. The child of a death test, which runs its test from the beginning, finds the
 // folder of its parent and leaves it alone. At most one at a time.
 class TempDir {

@@ -13,14 +13,7 @@ namespace {
 
 std::string SmallKey(Random* random) { return "key " + std::to_string(Below(random, 40)); }
 
-class WriteKindsTest : public DbTest {
- protected:
-  static rdb::Options LargeOptions(Rep rep) {
-    rdb::Options options = SmallOptions(rep);
-    options.write_buffer_size = 64 << 20;
-    return options;
-  }
-};
+class WriteKindsTest : public DbTest {};
 
 TEST_F(WriteKindsTest, RangesAndPointsDeleteWhatIsOlder) {
   EXPECT_TRUE(SameWithBoth([](Rep rep, const std::string& path, History* history) {
