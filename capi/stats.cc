@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,15 +9,15 @@
 
 namespace {
 
-// `handle` is a pool or a table; stats() takes the snapshot.
+// `handle` is a pool or a table; take_snapshot() is called once it is known not to be null.
 template <class Handle, class Take>
-strongbin_status Export(const Handle* handle, Take&& stats, const char* label, uint32_t form, const char* name,
+strongbin_status Export(const Handle* handle, Take&& take_snapshot, const char* label, uint32_t form, const char* name,
                         char** text) {
   if (handle == nullptr || name == nullptr || text == nullptr || form > STRONGBIN_PROMETHEUS) {
     return STRONGBIN_INVALID_ARGUMENT;
   }
   return strongbin::capi::Guarded([&] {
-    const auto snapshot = stats();
+    const auto snapshot = take_snapshot();
     const strongbin::StatsLabels labels = {{label, name}};
     char* const copy = strongbin::capi::CopyText(form == STRONGBIN_TEXT   ? strongbin::ToText(snapshot, labels)
                                                  : form == STRONGBIN_JSON ? strongbin::ToJson(snapshot, labels)
@@ -30,15 +29,14 @@ strongbin_status Export(const Handle* handle, Take&& stats, const char* label, u
 }
 
 template <class Handle, class Take>
-strongbin_status Look(const Handle* handle, Take&& stats, const char* name, uint64_t* value) {
+strongbin_status Look(const Handle* handle, Take&& take_snapshot, const char* name, uint64_t* value) {
   if (handle == nullptr || name == nullptr || value == nullptr) return STRONGBIN_INVALID_ARGUMENT;
   strongbin_status status = STRONGBIN_NOT_FOUND;
-  const auto snapshot = stats();
+  const auto snapshot = take_snapshot();
   strongbin::ForEachMetric(
       [&](const strongbin::MetricInfo& info, std::span<const uint64_t> values) {
         if (info.name != name) return;
-        const auto sum = strongbin::SumOf(info, values);
-        *value = sum.has_value() ? *sum : *std::max_element(values.begin(), values.end());
+        *value = strongbin::SumOrLargest(info, values);
         status = STRONGBIN_OK;
       },
       snapshot);

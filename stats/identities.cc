@@ -1,19 +1,13 @@
 #include "strongbin/stats/identities.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+
+#include "strongbin/stats/snapshot.h"
 
 namespace strongbin {
 
 namespace {
-
-template <size_t N>
-uint64_t Sum(const std::array<uint64_t, N>& values) {
-  uint64_t sum = 0;
-  for (const uint64_t value : values) sum += value;
-  return sum;
-}
 
 void NoteUnless(bool holds, std::string_view identity, std::string_view label, std::string* broken) {
   if (holds) return;
@@ -36,8 +30,8 @@ std::string BrokenIdentities(const PoolStats& stats) {
   STRONGBIN_CHECK(LEFT, RELATION, RIGHT, kClassLabels[slot])
 #include "strongbin/stats/metrics.def"
   }
-#define STRONGBIN_POOL_CLASS(NAME, TYPE, UNIT, HELP) [[maybe_unused]] const uint64_t NAME = Sum(stats.NAME);
-#define STRONGBIN_POOL_KIND(NAME, TYPE, UNIT, HELP) [[maybe_unused]] const uint64_t NAME = Sum(stats.NAME);
+#define STRONGBIN_POOL_CLASS(NAME, TYPE, UNIT, HELP) [[maybe_unused]] const uint64_t NAME = SumOfLabels(stats.NAME);
+#define STRONGBIN_POOL_KIND(NAME, TYPE, UNIT, HELP) [[maybe_unused]] const uint64_t NAME = SumOfLabels(stats.NAME);
 #define STRONGBIN_POOL(NAME, TYPE, UNIT, HELP) [[maybe_unused]] const uint64_t NAME = stats.NAME;
 #define STRONGBIN_POOL_IDENTITY(LEFT, RELATION, RIGHT, HELP) STRONGBIN_CHECK(LEFT, RELATION, RIGHT, "")
 #include "strongbin/stats/metrics.def"

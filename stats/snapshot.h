@@ -1,8 +1,10 @@
 // What can be done with the numbers of a pool, a table or the RocksDB face as a whole.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -87,12 +89,20 @@ void Accumulate(Metrics<uint64_t>* many, const Metrics<uint64_t>& one, bool has_
       *many, one);
 }
 
-// The sum over the labels of a metric. Nothing for maxima: the highest of each class were not reached at the same time.
+// The sum over the labels of one metric.
+inline uint64_t SumOfLabels(std::span<const uint64_t> values) {
+  return std::accumulate(values.begin(), values.end(), uint64_t{0});
+}
+
+// The same where it means something. Nothing for maxima: the highest of each class were not reached at the same time.
 inline std::optional<uint64_t> SumOf(const MetricInfo& info, std::span<const uint64_t> values) {
   if (info.type == MetricType::kMax) return std::nullopt;
-  uint64_t sum = 0;
-  for (const uint64_t value : values) sum += value;
-  return sum;
+  return SumOfLabels(values);
+}
+
+// A metric as one number: the sum over its labels, of a maximum the largest.
+inline uint64_t SumOrLargest(const MetricInfo& info, std::span<const uint64_t> values) {
+  return SumOf(info, values).value_or(*std::max_element(values.begin(), values.end()));
 }
 
 }  // namespace strongbin

@@ -1,18 +1,9 @@
 #include "strongbin/tools/dbbench/pool_numbers.h"
 
-#include <numeric>
-
 #include "strongbin/stats/snapshot.h"
 #include "strongbin/tools/dbbench/format.h"
 
 namespace strongbin::dbbench {
-namespace {
-
-uint64_t Sum(const std::array<uint64_t, kClassSlotCount>& numbers) {
-  return std::accumulate(numbers.begin(), numbers.end(), uint64_t{0});
-}
-
-}  // namespace
 
 ChunkPoolOptions PoolOptionsOf(const Config& config) {
   ChunkPoolOptions options;
@@ -35,16 +26,16 @@ PoolNumbers NumbersOf(const PoolStats& at_open, const PoolStats& now) {
   PoolNumbers numbers;
   numbers.fresh_chunks = since.fresh_chunks;
   numbers.fresh_chunk_bytes = since.fresh_chunk_bytes;
-  numbers.gets = Sum(since.gets);
-  numbers.hits = Sum(since.hits);
-  numbers.mapped_bytes = Sum(since.fresh_bytes);
-  numbers.admission_drop_bytes = Sum(since.admission_drop_bytes);
+  numbers.gets = SumOfLabels(since.gets);
+  numbers.hits = SumOfLabels(since.hits);
+  numbers.mapped_bytes = SumOfLabels(since.fresh_bytes);
+  numbers.admission_drop_bytes = SumOfLabels(since.admission_drop_bytes);
   numbers.cap_bytes = now.cap_bytes;
   numbers.lent_bytes_max = now.lent_bytes_max;
   numbers.idle_bytes_max = now.idle_bytes_max;
   return numbers;
 }
 
-PoolGauges GaugesOf(const PoolStats& now) { return {Sum(now.idle_bytes), Sum(now.lent_bytes)}; }
+PoolGauges GaugesOf(const PoolStats& now) { return {SumOfLabels(now.idle_bytes), SumOfLabels(now.lent_bytes)}; }
 
 }  // namespace strongbin::dbbench

@@ -1,7 +1,6 @@
 #include "strongbin/tools/dbbench/report.h"
 
-#include <numeric>
-
+#include "strongbin/stats/snapshot.h"
 #include "strongbin/tools/dbbench/format.h"
 
 namespace strongbin::dbbench {
@@ -39,8 +38,7 @@ CellValue OfKind(const Row& row) {
 template <auto Member>
 CellValue OfAllKinds(const Row& row) {
   if (!row.pool) return {};
-  const auto& kinds = (*row.pool).*Member;
-  return std::accumulate(kinds.begin(), kinds.end(), uint64_t{0});
+  return SumOfLabels((*row.pool).*Member);
 }
 CellValue Checksum(const Row& row) { return row.checksum ? CellValue(Hex(*row.checksum)) : CellValue(); }
 CellValue Finished(const Row& row) { return std::string(row.finished ? "yes" : "no"); }

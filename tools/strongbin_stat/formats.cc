@@ -1,10 +1,9 @@
 #include "strongbin/tools/strongbin_stat/formats.h"
 
-#include <algorithm>
-
 #include "strongbin/stats/escape.h"
 #include "strongbin/stats/export.h"
 #include "strongbin/stats/metric_view.h"
+#include "strongbin/stats/snapshot.h"
 
 namespace strongbin::stat_tool {
 
@@ -32,7 +31,7 @@ template <class Stats>
 void AppendRow(std::string& out, const Stats& stats) {
   for (const auto& view : stats_internal::ViewsOf(stats)) {
     out += ',';
-    stats_internal::AppendDecimal(out, SumOf(view.info, view.values).value_or(std::ranges::max(view.values)));
+    stats_internal::AppendDecimal(out, SumOrLargest(view.info, view.values));
   }
 }
 

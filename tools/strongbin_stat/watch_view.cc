@@ -57,12 +57,6 @@ class Line {
   size_t columns_ = 0;
 };
 
-uint64_t Sum(const std::array<uint64_t, kClassSlotCount>& classes) {
-  uint64_t sum = 0;
-  for (const uint64_t value : classes) sum += value;
-  return sum;
-}
-
 std::string Fixed(double number, int digits) {
   char text[64];
   std::snprintf(text, sizeof(text), "%.*f", digits, number);
@@ -124,7 +118,8 @@ std::string WatchView::Draw(const Screen& screen) const {
   std::string pools =
       seen.pools.size() == 1 ? "pool " + seen.pools[0].name : std::to_string(seen.pools.size()) + " pools";
   if (seen.pools_left_out > 0) pools += " (and " + std::to_string(seen.pools_left_out) + " unseen)";
-  const uint64_t idle = Sum(pool.idle_bytes), lent = Sum(pool.lent_bytes), gets = Sum(pool.gets), hits = Sum(pool.hits);
+  const uint64_t idle = SumOfLabels(pool.idle_bytes), lent = SumOfLabels(pool.lent_bytes),
+                 gets = SumOfLabels(pool.gets), hits = SumOfLabels(pool.hits);
   add()
       .Text(pools, kBold)
       .Text("   idle ")
@@ -132,14 +127,14 @@ std::string WatchView::Draw(const Screen& screen) const {
       .Text(" of " + InBinaryUnits(pool.cap_bytes))
       .Text("   lent ")
       .Text(InBinaryUnits(lent), kCyan)
-      .Text("   slabs free " + InBinaryUnits(Sum(pool.slab_free_bytes)));
+      .Text("   slabs free " + InBinaryUnits(SumOfLabels(pool.slab_free_bytes)));
   add()
       .Text("hit rate ")
       .Text(Percent(hits, gets), kBold)
-      .Text("   now " + Percent(Sum(Diff(pool, earlier).hits), Sum(Diff(pool, earlier).gets)))
-      .Text("   gets/s " + Rate(RateOf(gets, Sum(earlier.gets))))
-      .Text("   fresh/s " + InBinaryUnits(static_cast<uint64_t>(
-                                std::min(1e18, RateOf(Sum(pool.fresh_bytes), Sum(earlier.fresh_bytes))))));
+      .Text("   now " + Percent(SumOfLabels(Diff(pool, earlier).hits), SumOfLabels(Diff(pool, earlier).gets)))
+      .Text("   gets/s " + Rate(RateOf(gets, SumOfLabels(earlier.gets))))
+      .Text("   fresh/s " + InBinaryUnits(static_cast<uint64_t>(std::min(
+                                1e18, RateOf(SumOfLabels(pool.fresh_bytes), SumOfLabels(earlier.fresh_bytes))))));
   add();
 
   constexpr size_t kClass = 10, kBytes = 11, kRate = 10, kHits = 9;
@@ -177,15 +172,8 @@ std::string WatchView::Draw(const Screen& screen) const {
   add();
 
   const auto total = [](uint64_t count, double rate) { return WithSeparators(count) + " (" + Rate(rate) + "/s)"; };
-  uint64_t used = 0, reserved = 0, resets = 0, earlier_resets = 0;
-  for (size_t kind = 0; kind < kChunkKindCount; ++kind) {
-    used += table.used_bytes[kind];
-    reserved += table.reserved_bytes[kind];
-  }
-  for (size_t kind = 0; kind < kResetKindCount; ++kind) {
-    resets += table.resets[kind];
-    earlier_resets += earlier_table.resets[kind];
-  }
+  const uint64_t used = SumOfLabels(table.used_bytes), reserved = SumOfLabels(table.reserved_bytes);
+  const uint64_t resets = SumOfLabels(table.resets), earlier_resets = SumOfLabels(earlier_table.resets);
   add()
       .Text("tables    ", kBold)
       .Text("entries ")
@@ -201,9 +189,10 @@ std::string WatchView::Draw(const Screen& screen) const {
   };
   add()
       .Text("drops     ", kBold)
-      .Text("on purpose " + count_and_bytes(Sum(pool.drops), Sum(pool.drop_bytes)))
-      .Text("   at the cap " + count_and_bytes(Sum(pool.admission_drops), Sum(pool.admission_drop_bytes)))
-      .Text("   evicted " + count_and_bytes(Sum(pool.evictions), Sum(pool.eviction_bytes)));
+      .Text("on purpose " + count_and_bytes(SumOfLabels(pool.drops), SumOfLabels(pool.drop_bytes)))
+      .Text("   at the cap " +
+            count_and_bytes(SumOfLabels(pool.admission_drops), SumOfLabels(pool.admission_drop_bytes)))
+      .Text("   evicted " + count_and_bytes(SumOfLabels(pool.evictions), SumOfLabels(pool.eviction_bytes)));
   add()
       .Text("          pressure calls " + WithSeparators(pool.pressure_calls) + " (" +
             InBinaryUnits(pool.pressure_drop_bytes) + ")")

@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <numeric>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -13,6 +12,7 @@
 
 #include "strongbin/memtable/rocksdb/rep_factory.h"
 #include "strongbin/memtable/rocksdb/rep_stats.h"
+#include "strongbin/stats/snapshot.h"
 
 namespace strongbin::differential {
 
@@ -23,7 +23,7 @@ namespace rdb = ROCKSDB_NAMESPACE;
 // The memtables under test were ours, and with the databases all of them and all their memory are gone.
 std::string DescribeWrongMemtables() {
   const ProcessStats stats = Stats();
-  const uint64_t lent_bytes = std::accumulate(stats.pool.lent_bytes.begin(), stats.pool.lent_bytes.end(), uint64_t{0});
+  const uint64_t lent_bytes = SumOfLabels(stats.pool.lent_bytes);
   if (stats.rocksdb.made_memtables > 0 && stats.rocksdb.fallback_memtables == 0 && stats.rocksdb.memtables == 0 &&
       lent_bytes == 0) {
     return "";

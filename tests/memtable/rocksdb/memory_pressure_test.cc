@@ -9,6 +9,7 @@
 #include <rocksdb/listener.h>
 
 #include "strongbin/pool/pressure_hook.h"
+#include "strongbin/stats/snapshot.h"
 #include "strongbin/tests/memtable/on_threads.h"
 #include "strongbin/tests/memtable/rocksdb/test_db.h"
 #include "strongbin/tests/pool/thread_names.h"
@@ -23,10 +24,7 @@ constexpr size_t kMiB = size_t{1} << 20;
 constexpr const char* kMonitorThread = "strongbin-press";
 
 size_t Relieve() { return PressureHook::Process().OnMemoryPressure(); }
-uint64_t SumOf(const std::array<uint64_t, kClassSlotCount>& cells) {
-  return std::accumulate(cells.begin(), cells.end(), uint64_t{0});
-}
-uint64_t IdleBytes() { return SumOf(Stats().pool.idle_bytes); }
+uint64_t IdleBytes() { return SumOfLabels(Stats().pool.idle_bytes); }
 std::string KeyOf(uint64_t i) { return NumberKey(Scramble(i), 20); }
 
 // Calls the hook where RocksDB is in the middle of it (B35 c).
@@ -117,11 +115,11 @@ TEST_F(RocksDBPressureTest, WhatIteratorsHoldIsShownAndLeftAlone) {
   for (iterators[40]->SeekToFirst(); iterators[40]->Valid(); iterators[40]->Next()) ++seen;
   EXPECT_EQ(seen, 41 * kWritesBetween);
 
-  const uint64_t dropped_before = SumOf(Stats().pool.admission_drop_bytes);
+  const uint64_t dropped_before = SumOfLabels(Stats().pool.admission_drop_bytes);
   iterators.clear();
   EXPECT_LE(LentBytes(), 2 * kMiB);
   EXPECT_LE(IdleBytes(), kCapBytes);
-  EXPECT_GE(SumOf(Stats().pool.admission_drop_bytes) - dropped_before, lent_bytes - kCapBytes - 2 * kMiB);
+  EXPECT_GE(SumOfLabels(Stats().pool.admission_drop_bytes) - dropped_before, lent_bytes - kCapBytes - 2 * kMiB);
   Relieve();
   EXPECT_EQ(IdleBytes(), 0u);
 }
@@ -191,7 +189,7 @@ TEST_F(RocksDBPressureTest, IdleChunksDecayWhereTheOptionSaysSo) {
       ASSERT_TRUE(Ok(db->Get({}, KeyOf(i), &value)));
     }
   }
-  EXPECT_GT(SumOf(Stats().pool.decay_drops), 0u);
+  EXPECT_GT(SumOfLabels(Stats().pool.decay_drops), 0u);
 }
 
 TEST_F(RocksDBPressureTest, OneMonitorServesAllFactoriesThatAskForIt) {

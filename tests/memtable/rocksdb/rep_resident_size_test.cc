@@ -51,8 +51,8 @@ class MeasuredSource final : public MmapChunkSource {
   std::map<void*, size_t> mapped_;  // guarded by mutex_
 };
 
-// A memtable filled as far as RocksDB would with this write_buffer_size, with keys of 16 and values of 128 bytes, from a
-// pool whose memory is measured.
+// A memtable filled as far as RocksDB would with this write_buffer_size, with keys of 16 and values of 128 bytes, from
+// a pool whose memory is measured.
 class FilledTable {
  public:
   FilledTable(size_t write_buffer_size, const ColdStart& cold_start)

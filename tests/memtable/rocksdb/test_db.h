@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -24,6 +23,7 @@
 
 #include "strongbin/memtable/rocksdb/rep_factory.h"
 #include "strongbin/memtable/rocksdb/rep_stats.h"
+#include "strongbin/stats/snapshot.h"
 #include "strongbin/tests/memtable/rocksdb/no_sync_env.h"
 #include "strongbin/tests/memtable/test_keys.h"
 
@@ -199,10 +199,7 @@ class TestDb {
 };
 
 // What all memtables of the process hold in the pool of the process.
-inline uint64_t LentBytes() {
-  const PoolStats pool = Stats().pool;
-  return std::accumulate(pool.lent_bytes.begin(), pool.lent_bytes.end(), uint64_t{0});
-}
+inline uint64_t LentBytes() { return SumOfLabels(Stats().pool.lent_bytes); }
 
 // Each test has a folder to itself, and leaves nothing behind when its databases are closed.
 class DbTest : public ::testing::Test {
