@@ -13,6 +13,7 @@
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/gate/gate.h"
 #include "strongbin/tools/dbbench/page/page.h"
+#include "strongbin/tools/dbbench/selfcheck.h"
 #include "strongbin/tools/dbbench/suite.h"
 
 DEFINE_string(dbs, "memtable,rocksdb:strongbin,rocksdb:skip_list",
@@ -224,9 +225,10 @@ std::string UsageText() {
   return "dbbench [flags]\n"
          "  Runs named tests against named engines and reports. Without flags: the default comparison.\n"
          "dbbench selfcheck [GROUP...] [flags]\n"
-         "  Checks the harness itself and its bounds; exit status 1 when one does not hold. Groups: component, "
-         "rotation,\n"
-         "  pressure, engine, harness, pairs.\n"
+         "  Checks the harness itself and its bounds; exit status 1 when one does not hold. Groups:\n"
+         "  " +
+         CheckGroupNames() +
+         ".\n"
          "dbbench gate --baseline=SIDE --candidate=SIDE [--require=CONDITION ...] [flags]\n"
          "  Runs two configurations in turns and holds them to conditions; exit status 1 when one does not hold.\n"
          "dbbench profile DIR\n"

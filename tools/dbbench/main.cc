@@ -93,14 +93,12 @@ int Run(const ParsedFlags& parsed, int argc, char** argv) {
   }
   if (command == "selfcheck") {
     for (const std::string& group : operands) {
-      const std::string wrong = CheckGroupName(group);
-      if (!wrong.empty()) return Complain("selfcheck " + group + ": " + wrong, kBadUsage);
+      if (!IsCheckGroup(group)) return Complain("selfcheck " + group + ": allowed: " + CheckGroupNames(), kBadUsage);
     }
   }
   GateConfig gate;
-  std::string error;
   // A gate profiles nothing itself; the processes that it starts do.
-  error = command == "gate" ? ReadGateFlags(argc, argv, &gate) : EnterProfiledProcess(config, argv);
+  const std::string error = command == "gate" ? ReadGateFlags(argc, argv, &gate) : EnterProfiledProcess(config, argv);
   if (!error.empty()) return Complain(error, kBadUsage);
   ReportPlace place;
   if (!place.Open(config.out_path)) return Complain("--out=" + config.out_path + ": cannot be written", kBadUsage);

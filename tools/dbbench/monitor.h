@@ -38,8 +38,8 @@ struct WatchPlan {
   uint64_t planned = 0;
   uint64_t deadline_ns = 0;  // 0: none
   const Engine* engine = nullptr;
-  std::vector<TimePoint>* timeline =
-      nullptr;  // gets a point at the start, every --timeline_ms and at the end; read it after that
+  // If not null, gets a point at the start, every --timeline_ms and at the end; read it after that.
+  std::vector<TimePoint>* timeline = nullptr;
 };
 
 // Runs a thread of its own from construction to destruction. It sets the flag on Ctrl-C and at the deadline, draws the

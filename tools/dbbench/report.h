@@ -102,15 +102,8 @@ struct Report {
 
 using CellValue = std::variant<std::monostate, std::string, uint64_t, double>;  // monostate: not measured
 enum class CellStyle : uint8_t { kText, kCount, kNumber, kSeconds, kBytes, kDuration };
-enum class TableKind : uint8_t {
-  kNone,
-  kEvery,
-  kThroughput,
-  kContent,
-  kLatency,
-  kMemory,
-  kPool
-};  // in which table for people
+// In which table for people.
+enum class TableKind : uint8_t { kEvery, kThroughput, kContent, kLatency, kMemory, kPool };
 
 struct Column {
   std::string id;      // in JSON and CSV, unit included

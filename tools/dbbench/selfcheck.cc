@@ -22,14 +22,13 @@ constexpr std::array kGroups = {Group{"component", &ComponentChecks}, Group{"ord
 
 }  // namespace
 
-std::string CheckGroupName(std::string_view name) {
+std::string CheckGroupNames() {
   std::string names;
-  for (const Group& group : kGroups) {
-    if (group.name == name) return {};
-    names.append(names.empty() ? "" : ", ").append(group.name);
-  }
-  return "allowed: " + names;
+  for (const Group& group : kGroups) names.append(names.empty() ? "" : ", ").append(group.name);
+  return names;
 }
+
+bool IsCheckGroup(std::string_view name) { return std::ranges::find(kGroups, name, &Group::name) != kGroups.end(); }
 
 int RunSelfcheck(const Config& config, const std::string& directory, const std::vector<std::string>& groups) {
   for (const std::string& warning : BuildWarnings()) std::printf("%s\n", warning.c_str());

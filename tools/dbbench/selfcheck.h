@@ -35,8 +35,9 @@ std::span<const Check> RotationChecks();   // selfcheck_rotation.cc: the bare co
 std::span<const Check> PressureChecks();   // selfcheck_pressure.cc: the bare component while memory is given back
 std::span<const Check> EngineChecks();     // selfcheck_engine.cc: the same on RocksDB
 
-// Empty when there is a group of checks of this name (component, rotation and so on, as their files), else the names.
-std::string CheckGroupName(std::string_view name);
+// The names of the groups of checks, each that of its file: "component, order, ...".
+std::string CheckGroupNames();
+bool IsCheckGroup(std::string_view name);
 
 // Runs the checks of these groups, of all where none is named, and prints a table. The exit status: 0 when all bounds
 // hold, 1 otherwise.

@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kKeyBytes = kSelfcheckKeyBytes;
 constexpr size_t kValueBytes = kSelfcheckValueBytes;
+
 // Copies the same bytes into chunks of the classes that a table of this size takes, which the pool has warm.
 double CopyNs(ChunkPool* pool, const Entries& entries) {
   std::vector<Chunk> chunks;
@@ -117,7 +118,7 @@ std::vector<CheckRow> WarmRounds(const CheckContext& context) {
         cold_ns = ns;
       } else {
         warm_faults = std::max(warm_faults, round_faults);
-        for (const uint64_t chunks : round_stats.fresh_chunks) warm_fresh += chunks;
+        warm_fresh += SumOfLabels(round_stats.fresh_chunks);
         warm_ns.push_back(ns);
       }
     }

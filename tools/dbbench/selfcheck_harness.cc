@@ -1,3 +1,4 @@
+// Bounds on the harness: what it costs, that its totals are totals, that it does not grow, that it sees a stall.
 #include <algorithm>
 #include <array>
 #include <cmath>

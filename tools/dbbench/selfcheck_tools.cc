@@ -9,10 +9,10 @@ std::unique_ptr<ChunkPool> NewSelfcheckPool(bool huge_pages) {
   return std::make_unique<ChunkPool>(options);
 }
 
-bool PutAll(AppendOnlyMemtable* table, const Entries& entries, size_t batch_entries) {
+bool PutRange(AppendOnlyMemtable* table, const Entries& entries, size_t first, size_t end, size_t batch_entries) {
   std::vector<Write> batch(batch_entries);
-  for (size_t i = 0; i < entries.count();) {
-    const size_t count = std::min(batch_entries, entries.count() - i);
+  for (size_t i = first; i < end;) {
+    const size_t count = std::min(batch_entries, end - i);
     for (size_t j = 0; j < count; ++j, ++i) {
       batch[j] = Write{.key = entries.key(i), .sequence = i + 1, .value = entries.value(i)};
     }

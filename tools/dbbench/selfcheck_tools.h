@@ -43,8 +43,8 @@ inline Config SelfcheckConfig(const Config& command_line, std::vector<std::strin
   config.dbs = std::move(dbs);
   config.tests = std::move(tests);
   config.profile = Profile::kFast;
-  config.key_bytes = 16;
-  config.value_bytes = 128;
+  config.key_bytes = kSelfcheckKeyBytes;
+  config.value_bytes = kSelfcheckValueBytes;
   config.batch_entries = 1000;
   config.threads = 1;
   config.generations = 1;
@@ -97,7 +97,10 @@ class Entries {
 // A pool that keeps all that the checks fill.
 std::unique_ptr<ChunkPool> NewSelfcheckPool(bool huge_pages);
 
-// Puts all entries, numbered from 1 on. False when one failed.
-bool PutAll(AppendOnlyMemtable* table, const Entries& entries, size_t batch_entries);
+// Puts the entries [first, end), each under its index and one as its number. False when one failed.
+bool PutRange(AppendOnlyMemtable* table, const Entries& entries, size_t first, size_t end, size_t batch_entries);
+inline bool PutAll(AppendOnlyMemtable* table, const Entries& entries, size_t batch_entries) {
+  return PutRange(table, entries, 0, entries.count(), batch_entries);
+}
 
 }  // namespace strongbin::dbbench

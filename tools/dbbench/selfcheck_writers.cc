@@ -29,20 +29,12 @@ double PutsPerSecond(AppendOnlyMemtable* table, const Entries& entries, size_t w
   std::atomic<uint64_t> first_ns{UINT64_MAX}, last_ns{0};
   for (size_t writer = 0; writer < writers; ++writer) {
     threads.emplace_back([&, writer] {
-      std::vector<Write> batch(batch_entries);
       ready.fetch_add(1);
       while (ready.load() < writers) std::this_thread::yield();
       uint64_t now_ns = NowNs();
       for (uint64_t seen = first_ns.load(); now_ns < seen && !first_ns.compare_exchange_weak(seen, now_ns);) {
       }
-      bool good = true;
-      for (size_t i = writer * share; i < (writer + 1) * share;) {
-        const size_t count = std::min(batch_entries, (writer + 1) * share - i);
-        for (size_t j = 0; j < count; ++j, ++i) {
-          batch[j] = Write{.key = entries.key(i), .sequence = i + 1, .value = entries.value(i)};
-        }
-        good &= (count == 1 ? table->Append(batch[0]) : table->AppendBatch({batch.data(), count})).ok();
-      }
+      const bool good = PutRange(table, entries, writer * share, (writer + 1) * share, batch_entries);
       now_ns = NowNs();
       for (uint64_t seen = last_ns.load(); now_ns > seen && !last_ns.compare_exchange_weak(seen, now_ns);) {
       }

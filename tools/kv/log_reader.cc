@@ -1,5 +1,6 @@
 #include "strongbin/tools/kv/log_reader.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 #include "strongbin/tools/kv/log_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fcntl.h>

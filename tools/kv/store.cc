@@ -7,6 +7,7 @@
 #include "strongbin/tools/kv/table_status.h"
 
 namespace strongbin::kv {
+
 Store::Store(const Options& options) : options_(options) {}
 
 Store::~Store() {
