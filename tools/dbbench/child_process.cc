@@ -19,10 +19,6 @@
 namespace strongbin::dbbench {
 namespace {
 
-double Seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
-
 std::string EndOf(const std::string& path) {
   constexpr size_t kMost = 2000;
   std::ifstream file(path);

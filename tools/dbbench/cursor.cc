@@ -16,10 +16,6 @@
 namespace strongbin::dbbench {
 namespace {
 
-constexpr std::array<size_t, 3> kBehind = {10, 100, 1000};
-constexpr size_t kBytes = 16;
-constexpr size_t kAllocations = 45'000;  // fit into what is left of the buffer they begin in
-constexpr int kRounds = 21;
 constexpr size_t kGrowingBufferBytes = size_t{64} << 10;
 constexpr size_t kGrowingBytes = size_t{64} << 20;
 
@@ -57,40 +53,21 @@ class Walk {
   uint64_t examined_ = 0;
 };
 
-struct Measured {
-  double ns = 0;  // per allocation
-  uint64_t examined = 0;
-};
-
 template <class Arena>
-Measured Behind(Arena& arena, size_t behind, size_t allocations) {
-  while (arena.buffer_count() <= behind) {
-    if (arena.Allocate(kMaxChunkBytes / 4) == nullptr) break;
-  }
-  const uint64_t before = arena.buffers_examined();
-  const double start = ThreadNs();
-  for (size_t n = 0; n < allocations; ++n) {
-    char* allocated = arena.Allocate(kBytes);
-    asm volatile("" : : "r"(allocated) : "memory");
-  }
-  return {(ThreadNs() - start) / static_cast<double>(allocations), arena.buffers_examined() - before};
-}
-
-template <class Arena>
-Measured Growing(Arena& arena) {
-  constexpr size_t kCount = kGrowingBytes / kBytes / 8;
+CursorCost Growing(Arena& arena) {
+  constexpr size_t kCount = kGrowingBytes / kCursorBytes / 8;
   const double start = ThreadNs();
   for (size_t n = 0; n < kCount; ++n) {
-    char* allocated = arena.Allocate(kBytes + n % 15 * kBytes);
+    char* allocated = arena.Allocate(kCursorBytes + n % 15 * kCursorBytes);
     asm volatile("" : : "r"(allocated) : "memory");
   }
   return {(ThreadNs() - start) / kCount, arena.buffers_examined()};
 }
 
 Row RowOf(const std::string& arena, const std::string& test, uint64_t allocations,
-          const std::vector<Measured>& rounds) {
+          const std::vector<CursorCost>& rounds) {
   std::vector<double> times;
-  for (const Measured& round : rounds) times.push_back(round.ns);
+  for (const CursorCost& round : rounds) times.push_back(round.ns);
   Row row;
   row.engine = arena;
   row.test = test;
@@ -118,28 +95,28 @@ Report RunCursor(const Config& config) {
   ChunkPoolOptions options;
   options.cap_bytes = size_t{2} << 30;
   ChunkPool pool(options);
-  for (const size_t behind : kBehind) {
-    std::vector<Measured> cursor, walk;
-    const size_t walked = std::min<size_t>(kAllocations, 10'000'000 / behind);
-    for (int round = 0; round < kRounds; ++round) {
+  for (const size_t behind : kBuffersBehind) {
+    std::vector<CursorCost> cursor, walk;
+    const size_t walked = std::min<size_t>(kCursorAllocations, 10'000'000 / behind);
+    for (int round = 0; round < kCursorRounds; ++round) {
       MonotonicArena arena({.pool = &pool, .min_buffer_bytes = kMaxChunkBytes});
-      cursor.push_back(Behind(arena, behind, kAllocations));
+      cursor.push_back(AllocateBehind(arena, behind, kCursorAllocations));
       Walk first_fit(&pool, kMaxChunkBytes);
-      walk.push_back(Behind(first_fit, behind, walked));
+      walk.push_back(AllocateBehind(first_fit, behind, walked));
     }
     const std::string test = "cursor_behind_" + std::to_string(behind);
-    report.rows.push_back(RowOf("arena", test, kAllocations, cursor));
+    report.rows.push_back(RowOf("arena", test, kCursorAllocations, cursor));
     report.rows.push_back(RowOf("walk from the first buffer", test, walked, walk));
   }
-  std::vector<Measured> cursor, walk;
+  std::vector<CursorCost> cursor, walk;
   for (int round = 0; round < 3; ++round) {
     MonotonicArena arena({.pool = &pool, .min_buffer_bytes = kGrowingBufferBytes});
     cursor.push_back(Growing(arena));
     Walk first_fit(&pool, kGrowingBufferBytes);
     walk.push_back(Growing(first_fit));
   }
-  report.rows.push_back(RowOf("arena", "cursor_growing", kGrowingBytes / kBytes / 8, cursor));
-  report.rows.push_back(RowOf("walk from the first buffer", "cursor_growing", kGrowingBytes / kBytes / 8, walk));
+  report.rows.push_back(RowOf("arena", "cursor_growing", kGrowingBytes / kCursorBytes / 8, cursor));
+  report.rows.push_back(RowOf("walk from the first buffer", "cursor_growing", kGrowingBytes / kCursorBytes / 8, walk));
   return report;
 }
 

@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kCommands = {"", "selfcheck", "gate", "report", "suite", "profile", "cursor"};
 
-// 0: all was measured and agrees. 1: an engine failed, content differs or the report could not be written. 2: bad
-// command line. 130: ended by Ctrl-C, after the report.
-enum ExitStatus : int { kGood = 0, kFailed = 1, kBadUsage = 2, kInterrupted = 130 };
+// Good: all was measured and agrees. Failed: an engine failed, content differs or the report could not be written.
+// Interrupted: ended by Ctrl-C, after the report.
+enum ExitStatus : int { kGood = 0, kFailed = 1, kBadUsage = 2, kInterrupted = kInterruptedStatus };
 
 int Complain(const std::string& reason, int status) {
   std::fprintf(stderr, "dbbench: %s\n", reason.c_str());

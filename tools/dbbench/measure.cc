@@ -26,9 +26,7 @@ ProcessSample SampleProcess() {
   rusage usage{};
   if (getrusage(RUSAGE_SELF, &usage) == 0) {
     sample.minor_faults = static_cast<uint64_t>(usage.ru_minflt);
-    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
-      sample.cpu_seconds += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-    }
+    sample.cpu_seconds = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
   }
   // The second number of statm is the resident size in pages.
   std::array<char, 128> text{};

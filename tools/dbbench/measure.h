@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <sys/time.h>
 
 namespace strongbin::dbbench {
 
@@ -10,6 +11,10 @@ inline uint64_t NowNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+inline double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
 // Returns no earlier than `when_ns`. Sleeps while that is far off and spins over the rest, so that it is late by

@@ -196,8 +196,7 @@ std::string MemtableEngine::Description() const {
   text += config_.threads > 1 ? ", concurrent writers" : ", one writer";
   return text +
          "; a full table is frozen, drained in order and reset warm by the thread that met it, and writers wait: that "
-         "time is "
-         "the drain, not the write; sorted writes of one thread use the sorted-batch call";
+         "time is the drain, not the write; sorted writes of one thread use the sorted-batch call";
 }
 
 }  // namespace

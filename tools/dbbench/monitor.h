@@ -19,6 +19,8 @@ class Engine;
 
 // The first Ctrl-C asks for an orderly end, the second ends the process.
 void InstallInterruptHandler();
+// The exit status after the first.
+inline constexpr int kInterruptedStatus = 130;
 bool Interrupted();
 
 // Set once per run; workers look at it between batches and between reads. Relaxed is enough: it carries no data.

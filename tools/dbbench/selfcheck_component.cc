@@ -10,6 +10,7 @@
 #include "strongbin/arena/monotonic_arena.h"
 #include "strongbin/memtable/append_only_memtable.h"
 #include "strongbin/stats/snapshot.h"
+#include "strongbin/tools/dbbench/cursor.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/measure.h"
 #include "strongbin/tools/dbbench/selfcheck.h"
@@ -178,29 +179,20 @@ std::vector<CheckRow> OrderedDrain(const CheckContext& context) {
 
 // Allocation behind few and behind many filled buffers, and room lost in a mixed load.
 std::vector<CheckRow> Cursor(const CheckContext& context) {
-  constexpr std::array<size_t, 3> kBehind = {10, 100, 1000};
-  constexpr size_t kAllocations = 45'000;  // fit into what is left of the buffer they begin in
-  constexpr int kRounds = 21;
   const std::unique_ptr<ChunkPool> pool = NewSelfcheckPool(/*huge_pages=*/true);
-  std::array<std::vector<double>, kBehind.size()> times;
-  std::array<uint64_t, kBehind.size()> examined{};
-  for (int round = 0; round < kRounds; ++round) {
-    for (size_t i = 0; i < kBehind.size(); ++i) {
+  std::array<std::vector<double>, kBuffersBehind.size()> times;
+  std::array<uint64_t, kBuffersBehind.size()> examined{};
+  for (int round = 0; round < kCursorRounds; ++round) {
+    for (size_t i = 0; i < kBuffersBehind.size(); ++i) {
       MonotonicArena arena({.pool = pool.get(), .min_buffer_bytes = kMaxChunkBytes});
-      while (arena.buffer_count() <= kBehind[i]) static_cast<void>(arena.Allocate(kMaxChunkBytes / 4));
-      const uint64_t before = arena.buffers_examined();
-      const double start = ThreadNs();
-      for (size_t n = 0; n < kAllocations; ++n) {
-        char* allocated = arena.Allocate(16);
-        asm volatile("" : : "r"(allocated) : "memory");
-      }
-      times[i].push_back((ThreadNs() - start) / kAllocations);
-      examined[i] = arena.buffers_examined() - before;
+      const CursorCost cost = AllocateBehind(arena, kBuffersBehind[i], kCursorAllocations);
+      times[i].push_back(cost.ns);
+      examined[i] = cost.examined;
     }
   }
   std::vector<CheckRow> rows;
   std::string counts, medians;
-  for (size_t i = 0; i < kBehind.size(); ++i) {
+  for (size_t i = 0; i < kBuffersBehind.size(); ++i) {
     counts += (i ? ", " : "") + Grouped(examined[i]);
     medians += (i ? ", " : "") + Significant(Median(times[i]));
   }

@@ -19,6 +19,7 @@
 #include "strongbin/memtable/rocksdb/rep_factory.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/measure.h"
+#include "strongbin/tools/dbbench/rocksdb_options.h"
 #include "strongbin/tools/dbbench/selfcheck.h"
 #include "strongbin/tools/dbbench/selfcheck_tools.h"
 
@@ -26,17 +27,10 @@ namespace strongbin::dbbench {
 namespace {
 
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
-constexpr int kNoTrigger = 1 << 30;
 
 rocksdb::Options Options(const std::string& factory) {
-  rocksdb::Options options;
-  options.create_if_missing = true;
+  rocksdb::Options options = QuietRocksDbOptions();
   options.create_missing_column_families = true;
-  options.compression = rocksdb::kNoCompression;
-  options.disable_auto_compactions = true;
-  options.level0_slowdown_writes_trigger = kNoTrigger;
-  options.level0_stop_writes_trigger = kNoTrigger;
-  options.avoid_flush_during_shutdown = true;
   static_cast<void>(rocksdb::MemTableRepFactory::CreateFromString({}, factory, &options.memtable_factory));
   return options;
 }

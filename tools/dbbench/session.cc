@@ -56,8 +56,7 @@ void AddStandingNotes(const Config& config, Report* report) {
   if (reads) {
     notes.push_back(
         "Tests that read hold the whole data set in one memtable on every engine, loaded ahead of the clock in random "
-        "order; their pool "
-        "numbers include the loading.");
+        "order; their pool numbers include the loading.");
     notes.push_back("mixed: " + std::to_string(kMixedReadPercent) + " % point reads, " +
                     std::to_string(kMixedWritePercent) +
                     " % overwrites, the rest scans; a scan, and an operation of seekrandom, seeks and reads " +

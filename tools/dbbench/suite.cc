@@ -19,7 +19,6 @@ DEFINE_string(suite_dir, "", "folder for the results and the page of a suite; em
 namespace strongbin::dbbench {
 namespace {
 
-constexpr int kInterruptedStatus = 130;
 constexpr const char* kMain = "--dbs=memtable,kv,rocksdb:strongbin,rocksdb:skip_list";
 constexpr const char* kEvery =
     "--dbs=memtable,kv,rocksdb:strongbin,rocksdb:skip_list,rocksdb:vector,rocksdb:prefix_hash";

@@ -100,4 +100,13 @@ std::string WithInterval(double value, const Interval& interval) {
   return Number(value) + " (" + Number(interval.low) + " to " + Number(interval.high) + ")";
 }
 
+ComparisonCells CellsOf(const Comparison& found) {
+  const bool mean = found.test == kMeanOfTests;
+  return {.test = mean ? "geometric mean" : found.test,
+          .baseline = mean ? "" : WithInterval(found.baseline, found.baseline_interval),
+          .candidate = mean ? "" : WithInterval(found.candidate, found.candidate_interval),
+          .ratio = WithInterval(found.ratio, found.ratio_interval),
+          .p = Significant(found.p)};
+}
+
 }  // namespace strongbin::dbbench

@@ -44,4 +44,14 @@ std::vector<Comparison> Compare(const std::vector<PairMetrics>& pairs);
 // "1.05 (1.02 to 1.07)"
 std::string WithInterval(double value, const Interval& interval);
 
+// A comparison for a table: "geometric mean" and no values of the sides where it is that of the tests.
+struct ComparisonCells {
+  std::string test;
+  std::string baseline;
+  std::string candidate;
+  std::string ratio;
+  std::string p;
+};
+ComparisonCells CellsOf(const Comparison& found);
+
 }  // namespace strongbin::dbbench

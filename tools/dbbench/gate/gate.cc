@@ -17,7 +17,6 @@ namespace strongbin::dbbench {
 namespace {
 
 constexpr size_t kFewestToStopEarly = 7;  // what the Mann-Whitney test needs for a thousandth
-constexpr int kInterruptedStatus = 130;
 
 int Complain(const std::string& reason) {
   std::fprintf(stderr, "dbbench gate: %s\n", reason.c_str());
@@ -39,6 +38,7 @@ nlohmann::json HeaderOf(const GateConfig& gate, const Config& config, const Fact
 
 bool Counts(const nlohmann::json& pair) { return pair.value("counted", true); }
 
+// One call: takes over the pairs that the journal has, and runs more until there are enough.
 class Gate {
  public:
   Gate(const GateConfig& gate, const Config& config, const std::string& directory)

@@ -38,11 +38,8 @@ std::string Describe(const nlohmann::json& record) {
 std::string ComparisonTable(const std::vector<Comparison>& comparisons) {
   std::vector<Line> lines = {{"test", "metric", "baseline", "candidate", "ratio (95 % interval)", "p"}};
   for (const Comparison& found : comparisons) {
-    const bool mean = found.test == kMeanOfTests;
-    lines.push_back({mean ? "geometric mean" : found.test, found.metric,
-                     mean ? "" : WithInterval(found.baseline, found.baseline_interval),
-                     mean ? "" : WithInterval(found.candidate, found.candidate_interval),
-                     WithInterval(found.ratio, found.ratio_interval), Significant(found.p)});
+    const ComparisonCells cells = CellsOf(found);
+    lines.push_back({cells.test, found.metric, cells.baseline, cells.candidate, cells.ratio, cells.p});
   }
   std::array<size_t, kColumns> widths{};
   for (const Line& line : lines) {

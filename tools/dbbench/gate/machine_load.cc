@@ -4,7 +4,6 @@
 #include <chrono>
 #include <fstream>
 #include <sstream>
-#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -22,15 +21,6 @@ double StallSeconds(const char* resource) {
   std::getline(file, line);
   const size_t total = line.find("total=");
   return line.starts_with("some") && total != std::string::npos ? std::stod(line.substr(total + 6)) / 1e6 : 0;
-}
-
-double OwnSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 }  // namespace
@@ -88,12 +78,12 @@ bool WaitForQuiet(const LoadLimits& limits, double most_seconds) {
   const uint64_t end_ns = NowNs() + static_cast<uint64_t>(most_seconds * 1e9);
   for (;;) {
     const LoadSample before = SampleLoad();
-    const double own = OwnSeconds();
+    const double own_seconds = SampleProcess().cpu_seconds;
     std::this_thread::sleep_for(std::chrono::milliseconds(250));
     const LoadSample after = SampleLoad();
+    const LoadShare share = ShareBetween(before, after, SampleProcess().cpu_seconds - own_seconds);
     // We are the one task that runs now.
-    if (after.runnable <= 2 && Disturbance(ShareBetween(before, after, OwnSeconds() - own), limits).empty())
-      return true;
+    if (after.runnable <= 2 && Disturbance(share, limits).empty()) return true;
     if (NowNs() >= end_ns || Interrupted()) return false;
   }
 }

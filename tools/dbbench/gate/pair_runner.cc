@@ -13,8 +13,6 @@
 namespace strongbin::dbbench {
 namespace {
 
-constexpr int kInterruptedStatus = 130;
-
 // What was done and what came of it, by test, round and timing.
 using Contents = std::map<std::tuple<std::string, std::string, std::string>, std::pair<nlohmann::json, std::string>>;
 

@@ -85,8 +85,7 @@ Section Builder::RateOverTime() const {
   section.title = "Throughput over time";
   section.text =
       "Operations per second between two samples while a test ran, all rounds behind each other: where writers wait "
-      "for "
-      "a full memtable, the line falls.";
+      "for a full memtable, the line falls.";
   section.legend = Legend(HasTimeline);
   for (const std::string& test : results_.TestNames()) {
     const Rows rows = Select([&](const ResultRow& row) { return HasTimeline(row) && row.test == test; });

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/gate/metrics.h"
 #include "strongbin/tools/dbbench/page/chart.h"
 #include "strongbin/tools/dbbench/page/sections.h"
@@ -16,7 +15,7 @@ Figure RatioFigure(const GateResult& gate, const Metric& metric, size_t number) 
   for (const Comparison& found : gate.comparisons) {
     if (found.metric != metric.name || !std::isfinite(found.ratio)) continue;
     const bool mean = found.test == kMeanOfTests;
-    chart.bars.push_back({mean ? "geometric mean" : found.test, std::string(ColorOf(mean ? 7 : 0)), found.ratio,
+    chart.bars.push_back({CellsOf(found).test, std::string(ColorOf(mean ? 7 : 0)), found.ratio,
                           found.ratio_interval.low, found.ratio_interval.high});
   }
   return {"gate-" + std::to_string(number) + "-" + FigureName(metric.name),
@@ -44,11 +43,8 @@ Section GateSection(const GateResult& gate, size_t number) {
     if (!figure.svg.empty()) section.figures.push_back(std::move(figure));
   }
   for (const Comparison& found : gate.comparisons) {
-    const bool mean = found.test == kMeanOfTests;
-    table.rows.push_back({(mean ? "geometric mean" : found.test) + ", " + found.metric,
-                          mean ? "" : WithInterval(found.baseline, found.baseline_interval),
-                          mean ? "" : WithInterval(found.candidate, found.candidate_interval),
-                          WithInterval(found.ratio, found.ratio_interval), Significant(found.p)});
+    const ComparisonCells cells = CellsOf(found);
+    table.rows.push_back({cells.test + ", " + found.metric, cells.baseline, cells.candidate, cells.ratio, cells.p});
   }
   section.tables.push_back(std::move(table));
   return section;
