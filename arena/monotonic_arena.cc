@@ -11,10 +11,6 @@
 namespace strongbin {
 namespace {
 
-// A request above this part of the next buffer gets one of its own: the cursor leaves less than that behind.
-constexpr size_t kLargestPart = 4;
-// A new buffer is at most this part of what is held.
-constexpr size_t kGrowthPart = 8;
 // No process can have more, so there is no point in trying.
 constexpr size_t kAddressSpaceBytes = size_t{1} << 47;
 
@@ -160,16 +156,20 @@ void MonotonicArena::BookReserved(size_t bytes) {
   peak_bytes_.RaiseTo(reserved_bytes_.Load());
 }
 
-void MonotonicArena::Reset() {
-  ChunkList gone;
-  gone.Swap(&alone_);
-  for (const Chunk& chunk : gone.From(0)) reserved_bytes_.Sub(chunk.bytes);
+void MonotonicArena::Rewind() {
   abandoned_bytes_.Set(0);
   next_ = nullptr;
   left_bytes_ = 0;
   next_index_ = 0;
   promised_end_ = 0;
   unreached_bytes_ = reserved_bytes();
+}
+
+void MonotonicArena::Reset() {
+  ChunkList gone;
+  gone.Swap(&alone_);
+  for (const Chunk& chunk : gone.From(0)) reserved_bytes_.Sub(chunk.bytes);
+  Rewind();
   if (buffers_.size() > 0) EnterNextBuffer();
   pool_->TakeBack(gone.From(0), ChunkFate::kReuse);
 }
@@ -179,13 +179,8 @@ void MonotonicArena::Empty(ChunkFate fate) {
   ChunkList gone_alone;
   gone.Swap(&buffers_);
   gone_alone.Swap(&alone_);
-  next_ = nullptr;
-  left_bytes_ = 0;
-  next_index_ = 0;
-  promised_end_ = 0;
-  unreached_bytes_ = 0;
   reserved_bytes_.Set(0);
-  abandoned_bytes_.Set(0);
+  Rewind();
   pool_->TakeBack(gone.From(0), fate);
   pool_->TakeBack(gone_alone.From(0), fate);
   if (Mutated(Mutation::k_chunk_returned_twice)) pool_->TakeBack(gone.From(0), fate);

@@ -32,10 +32,15 @@ struct MonotonicArenaOptions {
 // library (docs/architecture.md).
 //
 // Invariants: used <= reserved; bytes before the cursor's buffer are never handed out again before Reset; a request
-// above a quarter of the next buffer gets a buffer of its own, which leaves on Reset and does not move the cursor,
-// unless Reserve has promised it room in that next buffer.
+// above the kLargestPart-th of the next buffer gets a buffer of its own, which leaves on Reset and does not move the
+// cursor, unless Reserve has promised it room in that next buffer.
 class MonotonicArena {
  public:
+  // A request above this part of the next buffer gets one of its own: the cursor leaves less than that behind.
+  static constexpr size_t kLargestPart = 4;
+  // A new buffer is at most this part of what is held.
+  static constexpr size_t kGrowthPart = 8;
+
   explicit MonotonicArena(const MonotonicArenaOptions& options = {});
   ~MonotonicArena();  // as Release
   MonotonicArena(const MonotonicArena&) = delete;
@@ -90,6 +95,8 @@ class MonotonicArena {
   char* AllocateAlone(size_t bytes, size_t alignment, size_t need_bytes);
   void EnterNextBuffer();
   void BookReserved(size_t bytes);
+  // The cursor stands before all buffers that are held, and nothing is handed out or promised.
+  void Rewind();
   // Forgets all buffers, then gives them back: nothing of the arena is touched after a chunk may be somebody else's.
   void Empty(ChunkFate fate);
 
@@ -105,7 +112,7 @@ class MonotonicArena {
   ChunkList alone_;    // buffers of a single request
   // buffers_[next_index_] is the one behind the cursor's; the cursor's own is the one before, if next_ is set.
   size_t next_index_ = 0;
-  // Up to here Reserve has promised that whatever fits into a buffer may enter it, past the rule of the quarter.
+  // Up to here Reserve has promised that whatever fits into a buffer may enter it, however large a part of it.
   size_t promised_end_ = 0;
   size_t unreached_bytes_ = 0;  // in buffers_[next_index_] and behind
 

@@ -105,8 +105,7 @@ typedef struct strongbin_table_options {
   uint64_t base_entries;     // what each generation is expected to hold at least; 0: unknown
   uint64_t base_key_bytes;
   uint64_t base_value_bytes;
-  uint32_t
-      pool_at_end;  // what becomes of the pool's idle chunks at the end: 0 kept, 1 dropped by the last table, 2 dropped
+  uint32_t pool_at_end;       // the pool's idle chunks: 0 stay, 1 leave with its last table, 2 leave with this one
   uint32_t single_writer;     // 1: the caller sees to it that one thread at a time writes, freezes or resets
   uint32_t checksum_entries;  // 1: keep a checksum with every entry and verify it on each read
   uint32_t reserved;          // 0

@@ -24,6 +24,12 @@ namespace {
 
 static_assert(STRONGBIN_MAX_SEQUENCE == strongbin::kMaxSequence);
 constexpr uint32_t kMaxKind = 127;
+static_assert(static_cast<int>(strongbin::PoolAtEnd::kKeep) == 0 &&
+              static_cast<int>(strongbin::PoolAtEnd::kDropWhenLast) == 1 &&
+              static_cast<int>(strongbin::PoolAtEnd::kDrop) == 2);
+static_assert(static_cast<int>(strongbin::EntryKind::kDelete) == STRONGBIN_KIND_DELETE &&
+              static_cast<int>(strongbin::EntryKind::kPut) == STRONGBIN_KIND_PUT &&
+              static_cast<int>(strongbin::EntryKind::kMerge) == STRONGBIN_KIND_MERGE);
 
 strongbin_entry EntryOf(const strongbin::LookupResult& found, const char* key, size_t key_bytes) {
   return {.key = key,

@@ -173,7 +173,7 @@ class AppendOnlyMemtable::Impl {
 
   const MemtableOptions options_;
   ChunkPool& pool_;
-  mutable WriterLock lock_;
+  WriterLock lock_;
   Capacity expected_;                // lock_
   uint64_t expected_keys_;           // lock_: of the entries expected, those that an index will have to hold
   TableStats past_;                  // lock_: counters of earlier generations

@@ -30,15 +30,19 @@ namespace strongbin {
 // Thread safety: one writer (Insert); any number of lock-free readers (Find), beside the writer.
 // How readers stay right while a segment is split: the sibling is filled and put into the directory before the moved
 // slots are cleared; a reader that finds nothing looks at the directory again and starts over if its segment has been
-// replaced or split. Slots that it finds are verified against the key, so a stale slot can mislead nobody. When memory
-// is refused: Insert answers so, and the index finds what it found before. Cost: a find touches one line, then the
-// entry; an insert the same. Growth moves a slot about once over its life; the longest single pause is one split of
-// kMaxLines lines, or one doubling of the directory (16 bytes for each segment of about 2,500 keys).
+// replaced or split. Slots that it finds are verified against the key, so a stale slot can mislead nobody.
+// Lifetime: what Find answers is a handle of the log's. When memory is refused: Insert answers so, and the index finds
+// what it found before.
+// Cost: a find touches one line, then the entry; an insert the same. Growth moves a slot about once over its life; the
+// longest single pause is one split of kMaxLines lines, or one doubling of the directory (16 bytes for each segment of
+// about 2,500 keys).
 template <class Face>
 class LookupIndex {
  public:
   using Log = typename Face::Log;
   enum class Outcome : uint8_t { kNewKey, kNewVersion, kDuplicate, kOutOfMemory };
+
+  static constexpr uint64_t kMaxSegmentBytes = uint64_t{32} << 10;
 
   // `expected_keys` lets the index begin with as many segments as that many keys will need, each made when its first
   // key comes.
@@ -106,7 +110,7 @@ class LookupIndex {
   size_t abandoned_bytes() const { return outgrown_bytes_.Load() + directories_.abandoned_bytes(); }
   uint64_t buffers_examined() const { return directories_.buffers_examined(); }
   // What the segments that an expectation has promised may still take.
-  uint64_t expected_segment_bytes() const { return kMaxLines * sizeof(Line) << StartDepth(); }
+  uint64_t expected_segment_bytes() const { return kMaxSegmentBytes << StartDepth(); }
   // What the next directory will take.
   uint64_t next_directory_bytes() const {
     return sizeof(DirectoryEntry) << (empty() ? StartDepth() : LoadRoot().depth + 1);
@@ -119,9 +123,9 @@ class LookupIndex {
 
  private:
   static constexpr uint32_t kLineSlots = 8;
-  static constexpr uint32_t kMinLines = 32;   // a 2 KiB segment
-  static constexpr uint32_t kMaxLines = 512;  // a 32 KiB segment
-  static constexpr uint32_t kMaxDepth = 22;   // beyond it segments grow instead of being split
+  static constexpr uint32_t kMinLines = 32;  // a 2 KiB segment
+  static constexpr uint32_t kMaxLines = 512;
+  static constexpr uint32_t kMaxDepth = 22;  // beyond it segments grow instead of being split
   static constexpr int kHashBits = 31;
   // How full a segment may get: at 11/16 an insert looks at 1.3 lines on average, at 13/16 at 2.7.
   static constexpr uint32_t kMaxFillSixteenths = 11;
@@ -131,6 +135,7 @@ class LookupIndex {
   struct alignas(64) Line {
     Slot slots[kLineSlots];
   };
+  static_assert(kMaxLines * sizeof(Line) == kMaxSegmentBytes);
   static constexpr uint64_t kOverflow = uint64_t{1} << 32;
   static constexpr uint64_t kIsList = uint64_t{1} << 31;
   static constexpr uint64_t kValueMask = kIsList - 1;

@@ -49,6 +49,7 @@ class PinRegistry {
   }
 
   bool uses_membarrier() const { return uses_membarrier_; }
+  size_t orphan_count() const { return orphan_count_.load(std::memory_order_seq_cst); }
 
   // Store of the side that is fenced by ReaderSideBarrier / OwnerSideBarrier. Release: an owner that finds a cell
   // filled again, for another Pinnable, must know as well that the reads under the cell's last pin are done.
@@ -112,9 +113,6 @@ class PinRegistry {
   Orphan* orphans_ = nullptr;
   // Not zero while orphans_ is not empty or being added to; the fast path of unpinning reads it.
   std::atomic<size_t> orphan_count_{0};
-
- public:
-  size_t orphan_count() const { return orphan_count_.load(std::memory_order_seq_cst); }
 };
 
 namespace {
@@ -247,8 +245,8 @@ void ReadPin::Reset() {
   if (cell_ == nullptr) return;
   PinRegistry& registry = PinRegistry::Get();
   Pinnable* pinnable = cell_->load(std::memory_order_relaxed);
-  // Release: an owner that sees the cell empty knows our reads are done.
-  cell_->store(nullptr, registry.uses_membarrier() ? std::memory_order_release : std::memory_order_seq_cst);
+  // At least release: an owner that sees the cell empty knows our reads are done.
+  cell_->store(nullptr, registry.reader_store_order());
   cell_ = nullptr;
   registry.ReaderSideBarrier();
   YieldPoint(YieldAt::k_pin_let_go);

@@ -50,7 +50,10 @@ class ReadPin {
 
 // An owner's side: a pointer to the current Pinnable that readers pin and that the owner replaces or gives up.
 //
-// Thread safety: Pin and Load from any thread; TryReplace, Abandon by one thread at a time (the owner's lock).
+// Owns what is current until TryReplace hands it to the caller; Abandon comes before the destructor, which frees
+// nothing. Thread safety: Pin and Load from any thread; TryReplace, Abandon by one thread at a time (the owner's lock).
+// Lifetime: what Load answers is only sure to stay under a pin. When no memory is left for a pin: an empty one.
+// Cost: that of a ReadPin for Pin; TryReplace and Abandon fence all threads of the process and look at all their cells.
 class PinnedPointer {
  public:
   explicit PinnedPointer(Pinnable* first) : current_(first) {}

@@ -10,10 +10,9 @@ namespace strongbin {
 //
 // Owns its bytes while it lives. Afterwards the process keeps one block of at most kMaxKeptBytes for the next sort of
 // any table, so that a store whose tables are filled and drained in turn pays for it once; the pressure hook of the
-// process gives that block to the operating system, where what is larger, or comes when one is kept already, goes at
-// once. Thread safety: Take from any thread; one scratch belongs to
-// one thread. Move-only. When memory is refused: an empty scratch. Cost: a lock; a fresh block costs a page fault for
-// each huge page where those are granted.
+// process gives that block to the operating system, where what is larger, or smaller than the one that is kept, goes at
+// once. Thread safety: Take from any thread; one scratch belongs to one thread. Move-only. When memory is refused: an
+// empty scratch. Cost: a lock; a fresh block costs a page fault for each huge page where those are granted.
 class SortScratch {
  public:
   static constexpr size_t kMaxKeptBytes = size_t{8} << 20;

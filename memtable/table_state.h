@@ -32,7 +32,7 @@ struct ArenaNeed {
     ++piece_count;
     bytes += piece_bytes;
     // Smaller ones share any buffer; larger ones than the largest class have exactly their size.
-    const bool has_class = piece_bytes > kMinChunkBytes / 4 && piece_bytes <= kMaxChunkBytes;
+    const bool has_class = piece_bytes > kMinChunkBytes / MonotonicArena::kLargestPart && piece_bytes <= kMaxChunkBytes;
     bytes_alone += has_class ? ClassBytes(ClassFor(piece_bytes)) : piece_bytes;
     largest_bytes = std::max(largest_bytes, piece_bytes);
   }

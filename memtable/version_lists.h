@@ -77,7 +77,7 @@ class VersionLists {
   static constexpr uint32_t kNodeLinks = 1;
   static constexpr uint32_t kLowLevels = 4;
   static constexpr uint32_t kHighLevels = 12;
-  static constexpr uint32_t kGrowAtCount = 256;  // 4^kLowLevels
+  static constexpr uint32_t kGrowAtCount = uint32_t{1} << (2 * kLowLevels);  // a level is for four times as many
 
   std::atomic<uint32_t>& WordAt(uint32_t number) const { return *words_.At(number); }
   // Words of heads and handles: relaxed, ordered by the link or id that led to them.

@@ -10,7 +10,7 @@ namespace strongbin {
 
 // A test-and-set lock for sections of some ten to some thousand nanoseconds.
 //
-// Thread safety: lock and unlock from any thread; not recursive, not fair.
+// Thread safety: lock and unlock from any thread; not recursive, not fair. Owns nothing and cannot fail.
 // Cost: one locked instruction and one plain store when free, where a mutex takes two locked instructions; a waiter
 // spins shortly and then yields, so that a descheduled owner gets its core back. Switched off (one writer at a time by
 // the caller's promise) both calls are a predictable branch.
