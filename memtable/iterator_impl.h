@@ -12,7 +12,8 @@
 
 namespace strongbin {
 
-// Shows of all entries those that options ask for: bounds, snapshot, newest versions.
+// Shows of all entries those that options ask for: bounds, snapshot, newest versions. Ownership, thread safety,
+// lifetimes, errors and cost: see MemtableIterator.
 //
 // Invariant: while Valid, the cursor stands at the current entry, or, when cursor_is_before_current_, at the entry
 // before it (or has run off the front): walking backwards must look one entry ahead to know the newest version of a

@@ -49,7 +49,9 @@ struct WriteNeed {
 // object only.
 //
 // Owns all chunks of the generation. They go to the pool on destruction, or to the operating system after MakeCold.
-// Thread safety: one writer at a time (Append*); reads beside it.
+// Thread safety: one writer at a time (Append*); reads beside it. Lifetime: entries and views of them stay in place as
+// long as the state. When full or wrong: a Status, and readers see nothing of what was refused. Cost: as TableCore's,
+// and a copy of keys and values.
 class TableState final : public Pinnable {
  public:
   // `expected_keys`: how many distinct keys the index may prepare for.

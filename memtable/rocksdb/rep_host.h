@@ -22,9 +22,11 @@ namespace strongbin {
 
 class PressureMonitor;
 
-// Makes memtables, and keeps the pool and the manager that they need; its memtables keep it.
+// Makes memtables, and keeps the pool and the manager that they need.
 //
-// Thread safety: any thread.
+// Owns its own pool, if the options ask for one, and shares the monitor; holds on to no manager of a database. Its
+// memtables keep it alive. Thread safety: any thread. Lifetime: memtables are RocksDB's, which deletes them.
+// When memory is refused for a memtable: RocksDB's skip list, logged. Cost: a lock or two for each memtable.
 class RepHost final : public RepListener, public std::enable_shared_from_this<RepHost> {
  public:
   explicit RepHost(const RepOptions& options);

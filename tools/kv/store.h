@@ -1,4 +1,5 @@
-// A small durable key-value store around the memtable: the example of how to embed it.
+// A small durable key-value store around the memtable, for many threads: dbbench's engine `kv`. (How to embed the
+// memtable is shown by examples/tiny_store.cc, in fewer lines.)
 #pragma once
 
 #include <atomic>
