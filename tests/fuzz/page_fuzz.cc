@@ -1,40 +1,19 @@
 // The reader of statistics pages on hostile bytes: a refusal, or numbers and names that can be printed.
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "strongbin/stats/export.h"
 #include "strongbin/stats/page_layout.h"
 #include "strongbin/stats/page_reader.h"
+#include "strongbin/tests/fuzz/folder_in_memory.h"
 #include "strongbin/tests/fuzz/fuzz_input.h"
 #include "strongbin/tests/stats/page_test_util.h"
 
 namespace strongbin {
 namespace {
-
-// A file in memory that goes with the process.
-class PageFileInMemory {
- public:
-  PageFileInMemory() : fd_(mkstemp(path_)) { FUZZ_REQUIRE(fd_ >= 0, path_); }
-  ~PageFileInMemory() {
-    close(fd_);
-    unlink(path_);
-  }
-  const char* path() const { return path_; }
-  void Write(std::string_view bytes) const {
-    FUZZ_REQUIRE(ftruncate(fd_, 0) == 0, "truncate");
-    FUZZ_REQUIRE(pwrite(fd_, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()), "write");
-  }
-
- private:
-  char path_[32] = "/dev/shm/strongbin-fuzz-XXXXXX";
-  const int fd_;
-};
 
 bool IsPrintable(std::string_view text) {
   for (const char c : text) {
@@ -57,7 +36,8 @@ void Show(const PageSnapshot& snapshot) {
 }
 
 void Run(FuzzInput input) {
-  static const PageFileInMemory file;
+  static const FolderInMemory folder;
+  static const std::string path = folder.path() + "/page";
   // Pieces laid over a good page, each at some place, and the whole cut somewhere; or a file of nothing but the input.
   const auto page = NumberedPage(1);
   std::string bytes(reinterpret_cast<const char*>(page.get()), sizeof(*page));
@@ -71,17 +51,17 @@ void Run(FuzzInput input) {
       for (size_t i = 0; i < piece.size() && place + i < bytes.size(); ++i) bytes[place + i] = piece[i];
     }
   }
-  file.Write(bytes);
+  FolderInMemory::Write(path, bytes);
   PageSnapshot snapshot;
   std::string why;
-  if (ReadStatsPage(file.path(), &snapshot, &why)) {
+  if (ReadStatsPage(path, &snapshot, &why)) {
     FUZZ_REQUIRE(bytes.size() >= sizeof(*page), "read from a file that is cut short");
     uint64_t pid;
     std::memcpy(&pid, bytes.data() + offsetof(stats_internal::PageHeader, pid), sizeof(pid));
     FUZZ_REQUIRE(snapshot.pid == pid, "not the number in the file");
     Show(snapshot);
   } else {
-    FUZZ_REQUIRE(why.size() > std::string_view(file.path()).size() && IsPrintable(why), "a refusal without a reason");
+    FUZZ_REQUIRE(why.size() > path.size() && IsPrintable(why), "a refusal without a reason");
   }
 }
 

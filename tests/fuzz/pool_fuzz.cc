@@ -12,11 +12,15 @@
 #include "strongbin/stats/identities.h"
 #include "strongbin/tests/fuzz/fuzz_input.h"
 #include "strongbin/tests/memtable/fixtures.h"
+#include "strongbin/tests/stats/page_test_util.h"
 
 namespace strongbin {
 namespace {
 
-// Bytes with a stamp of their own. Of large ones the ends and one byte of each page, so that a run stays short.
+constexpr size_t kPageBytes = 4096;
+constexpr size_t kMaxReadyBytes = size_t{3} << 20;  // of a class; see ColdStart::ahead
+
+// Bytes with a stamp of their own. Of large ones the ends and some pages between, so that a run stays short.
 struct Stamped {
   char* data;
   size_t bytes;
@@ -26,7 +30,7 @@ struct Stamped {
 
   template <class Visit>
   void ForEach(const Visit& visit) const {
-    const size_t step = bytes <= 2 * kWhole ? 1 : kWhole;
+    const size_t step = bytes <= 2 * kWhole ? 1 : std::max(kWhole, bytes / 32);
     for (size_t i = 0; i < bytes; i += step) visit(&data[i]);
     if (bytes > 0) visit(&data[bytes - 1]);
   }
@@ -44,11 +48,12 @@ class PoolRun {
     ChunkPoolOptions options;
     const uint8_t style = input_.Byte();
     if ((style & 1) != 0) options.custom_source = &refusing_source_;
-    cap_bytes_ = Size();
+    cap_bytes_ = CapBytes();
     options.cap_bytes = cap_bytes_;
     options.cold_start.populate = (style & 2) != 0;
+    options.cold_start.ahead = (style & 8) != 0;
     options.decay_ms = (style & 4) != 0 ? 1 : 0;
-    options.clock_ns = [this] { return now_ns_; };
+    options.clock_ns = [this] { return now_ns_; };  // so no thread works; Step calls what it would
     pool_.emplace(options);
     for (auto& arena : arenas_) {
       arena.arena.emplace(MonotonicArenaOptions{.pool = &*pool_, .min_buffer_bytes = Size() % (kMaxChunkBytes + 1)});
@@ -83,6 +88,12 @@ class PoolRun {
     return power + input_.Below(3) - (power > 1 ? 1 : 0);
   }
 
+  // Half of the time several slabs, without which none is made ahead.
+  size_t CapBytes() {
+    const size_t bytes = Size();
+    return input_.Coin() ? bytes : bytes + 4 * kSlabBytes;
+  }
+
   void Step() {
     switch (input_.Below(20)) {
       case 0:
@@ -94,7 +105,7 @@ class PoolRun {
         FUZZ_REQUIRE(IdleBytes(*pool_) == 0, "idle after a drop");
         return;
       case 2:
-        cap_bytes_ = Size();
+        cap_bytes_ = CapBytes();
         pool_->SetCapBytes(cap_bytes_);
         return;
       case 3:
@@ -111,7 +122,7 @@ class PoolRun {
         pool_->SetDecayMs(input_.Byte() % 3);
         return;
       case 7:
-        pool_->SetColdStart({.huge_pages = input_.Coin(), .populate = input_.Coin()});
+        pool_->SetColdStart({.huge_pages = input_.Coin(), .populate = input_.Coin(), .ahead = input_.Coin()});
         return;
       case 8:
       case 9:
@@ -119,6 +130,7 @@ class PoolRun {
       case 10:
         return ChangeArena();
       case 11:
+        return MakeAhead();
       case 12:
       case 13:
       case 14:
@@ -128,9 +140,22 @@ class PoolRun {
     }
   }
 
+  void MakeAhead() {
+    const uint64_t before = Sum(pool_->Stats().ahead_bytes);
+    const size_t made_bytes = pool_->MakeAhead();
+    FUZZ_REQUIRE(made_bytes % kSlabBytes == 0 && Sum(pool_->Stats().ahead_bytes) == before + made_bytes, "made ahead");
+    FUZZ_REQUIRE(pool_->MakeAhead() == 0, "more than was wished for");
+  }
+
   void Acquire() {
+    // What fills slabs goes by fours: great use is within reach of few bytes.
+    const bool large = chunks_.size() < 56 && input_.Below(8) == 0;
+    for (int count = large ? 4 : 0; count > 0; --count) AcquireOne(kMaxChunkBytes >> input_.Below(3));
+    if (!large) AcquireOne(Size());
+  }
+
+  void AcquireOne(size_t bytes) {
     if (chunks_.size() >= 64) return ReleaseSome();
-    const size_t bytes = Size();
     const Chunk chunk = pool_->Acquire(bytes, ChunkKind::k_key);
     if (!chunk) return;
     const size_t slot = ClassFor(bytes);
@@ -162,11 +187,13 @@ class PoolRun {
     if (model->pieces.size() >= 64) return Empty(model, input_.Below(3));
     const size_t bytes = Size();
     const size_t alignment = size_t{1} << input_.Below(13);
+    const size_t need_bytes = bytes + alignment - 1;
+    // Nothing needs a place, too, and a promise of nothing has none.
     const bool promised =
-        bytes + alignment - 1 <= model->promised_largest && bytes + alignment - 1 <= model->promised_bytes;
+        need_bytes > 0 && need_bytes <= model->promised_largest && need_bytes <= model->promised_bytes;
     char* data = model->arena->Allocate(bytes, alignment);
     FUZZ_REQUIRE(data != nullptr || !promised, "a promise was not kept");
-    model->promised_bytes -= std::min(model->promised_bytes, bytes + alignment - 1);
+    model->promised_bytes -= std::min(model->promised_bytes, need_bytes);
     if (data == nullptr) return;
     FUZZ_REQUIRE(reinterpret_cast<uintptr_t>(data) % alignment == 0, "alignment");
     model->pieces.push_back({data, bytes, ++stamp_});
@@ -199,11 +226,17 @@ class PoolRun {
     const PoolStats stats = pool_->Stats();
     const std::string broken = BrokenIdentities(stats);
     FUZZ_REQUIRE(broken.empty(), broken);
-    FUZZ_REQUIRE(IdleBytes(*pool_) <= cap_bytes_, "idle above the cap");
+    FUZZ_REQUIRE(Sum(stats.idle_bytes) <= cap_bytes_, "idle above the cap");
+    for (size_t slot = 0; slot < kSizeClassCount; ++slot) {
+      // What shares a page with a chunk in use cannot go back.
+      if (ClassBytes(slot) < kPageBytes) continue;
+      FUZZ_REQUIRE(stats.slab_free_bytes[slot] <= (stats.lent_bytes[slot] == 0 ? 0 : kMaxReadyBytes),
+                   "too much lies ready");
+    }
     uint64_t lent = 0;
     for (const Chunk& chunk : chunks_) lent += chunk.bytes;
     for (const ArenaModel& model : arenas_) lent += model.arena->reserved_bytes();
-    FUZZ_REQUIRE(LentBytes(*pool_) == lent, "lent is not what we hold");
+    FUZZ_REQUIRE(Sum(stats.lent_bytes) == lent, "lent is not what we hold");
   }
 
   FuzzInput input_;

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 
 #include "strongbin/stats/escape.h"
@@ -13,10 +14,13 @@ std::string Quoted(std::string_view text) {
   return quoted;
 }
 
+// JSON has neither infinities nor what is no number.
+std::string NumberText(double number) { return std::isfinite(number) ? Plain(number) : "null"; }
+
 std::string ValueText(const CellValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return Quoted(*text);
   if (const auto* count = std::get_if<uint64_t>(&value)) return std::to_string(*count);
-  if (const auto* number = std::get_if<double>(&value)) return Plain(*number);
+  if (const auto* number = std::get_if<double>(&value)) return NumberText(*number);
   return "null";
 }
 
@@ -45,12 +49,12 @@ std::string RowText(const Row& row) {
   }
   if (!row.service_curve.empty()) {
     text += ", \"service_curve\": " + List(row.service_curve, [](const CurvePoint& point) {
-              return Plain(point.share) + "," + std::to_string(point.ns);
+              return NumberText(point.share) + "," + std::to_string(point.ns);
             });
   }
   if (!row.timeline.empty()) {
     text += ", \"timeline\": " + List(row.timeline, [](const TimePoint& point) {
-              return Plain(point.seconds) + "," + std::to_string(point.operations) + "," +
+              return NumberText(point.seconds) + "," + std::to_string(point.operations) + "," +
                      std::to_string(point.resident_bytes) + "," + std::to_string(point.idle_bytes) + "," +
                      std::to_string(point.lent_bytes);
             });

@@ -57,7 +57,8 @@ rocksdb::Status ReadLog(const std::string& directory, uint64_t number, LogConten
   const std::string_view bytes = contents->bytes;
   LogHeader header = {};
   std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof(header)));
-  const bool whole_header = header.magic == kLogMagic && header.checksum == ChecksumOf(header);
+  const bool whole_header =
+      bytes.size() >= sizeof(header) && header.magic == kLogMagic && header.checksum == ChecksumOf(header);
   if (!whole_header) {
     // Records follow only a header that was synced; a crash may have left no more than a part of one.
     if (bytes.size() > sizeof(header)) return Damaged(path, 0, "the file's header is not one");

@@ -1,5 +1,6 @@
 #include "strongbin/tools/dbbench/report.h"
 
+#include <limits>
 #include <set>
 #include <sstream>
 #include <string>
@@ -58,6 +59,15 @@ Report OneRow() {
   row.checksum.reset();
   report.rows.push_back(row);
   return report;
+}
+
+TEST(ReportTest, NumbersThatJsonDoesNotHaveAreNull) {
+  Report report = OneRow();
+  report.rows[0].ops_per_second = std::numeric_limits<double>::infinity();
+  report.rows[0].us_per_op = std::numeric_limits<double>::quiet_NaN();
+  const std::string json = ToJson(report);
+  EXPECT_THAT(json, HasSubstr("\"ops_per_second\": null"));
+  EXPECT_THAT(json, HasSubstr("\"us_per_op\": null"));
 }
 
 TEST(ReportTest, ColumnNamesAreDistinct) {

@@ -66,6 +66,19 @@ TEST_F(LogTest, ALogCutAtAnyByteKeepsItsWholeRecords) {
   }
 }
 
+TEST_F(LogTest, AHeaderIsNotWholeWhereOnlyZerosAreMissing) {
+  LogHeader header = {kLogMagic, 1, 0, 0};
+  do {
+    ++header.salt;
+    header.checksum = ChecksumOf(header);
+  } while (header.checksum >> 56 != 0);
+  const std::string whole(reinterpret_cast<const char*>(&header), sizeof(header));
+  WriteBytes(1, whole.substr(0, whole.size() - 1));
+  LogContents contents;
+  ASSERT_TRUE(ReadLog(options_.directory, 1, &contents).ok());
+  EXPECT_EQ(contents.torn_bytes, whole.size() - 1);
+}
+
 TEST_F(LogTest, ATailOfGarbageOrZerosIsCut) {
   MakeLog(1, 1, {"one", "two"});
   const std::string whole = ReadBytes(1);

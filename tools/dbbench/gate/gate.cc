@@ -9,6 +9,7 @@
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/gate/gate_text.h"
 #include "strongbin/tools/dbbench/gate/journal.h"
+#include "strongbin/tools/dbbench/gate/metrics.h"
 #include "strongbin/tools/dbbench/gate/pair_runner.h"
 #include "strongbin/tools/dbbench/measure.h"
 #include "strongbin/tools/dbbench/monitor.h"

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace strongbin::dbbench {
@@ -67,6 +70,29 @@ std::optional<double> ValueOf(const Metric& metric, const std::vector<const nloh
   return most;
 }
 
+// Ranks and means of the comparison know nothing below 0.
+bool AllAreMeasures(const RunMetrics& run) {
+  for (const auto& [test, values] : run) {
+    for (const auto& [metric, value] : values) {
+      if (value < 0) return false;
+    }
+  }
+  return true;
+}
+
+// What was done and what came of it, by test, round and timing.
+using Contents = std::map<std::tuple<std::string, std::string, std::string>, std::pair<nlohmann::json, std::string>>;
+
+Contents ContentsOf(const nlohmann::json& report) {
+  Contents contents;
+  for (const nlohmann::json& row : report.at("rows")) {
+    if (!row.contains("checksum") || !row["checksum"].is_string()) continue;
+    contents[{row.value("test", ""), row.value("round", ""), row.value("timing", "")}] = {
+        {row.at("operations"), row.at("distinct_keys"), row.at("bytes")}, row["checksum"].get<std::string>()};
+  }
+  return contents;
+}
+
 }  // namespace
 
 std::span<const Metric> AllMetrics() { return kMetrics; }
@@ -108,6 +134,30 @@ bool MetricsOf(const nlohmann::json& report, RunMetrics* metrics, std::string* e
     for (const Metric& metric : kMetrics) {
       if (const auto value = ValueOf(metric, of_test)) (*metrics)[test][std::string(metric.name)] = *value;
     }
+  }
+  return true;
+}
+
+bool MetricsOfPair(const nlohmann::json& pair, PairMetrics* metrics, std::string* error) {
+  for (const char* side : {"baseline", "candidate"}) {
+    if (!pair.contains(side) || !pair[side].contains("metrics") || !pair[side].contains("report")) {
+      *error = "a pair without the results of both sides";
+      return false;
+    }
+  }
+  metrics->baseline = pair["baseline"]["metrics"].get<RunMetrics>();
+  metrics->candidate = pair["candidate"]["metrics"].get<RunMetrics>();
+  if (!AllAreMeasures(metrics->baseline) || !AllAreMeasures(metrics->candidate)) {
+    *error = "a metric below 0";
+    return false;
+  }
+  const Contents baseline = ContentsOf(pair["baseline"]["report"]);
+  for (const auto& [where, content] : ContentsOf(pair["candidate"]["report"])) {
+    const auto other = baseline.find(where);
+    if (other == baseline.end() || other->second.first != content.first) continue;  // other work
+    if (other->second.second == content.second) continue;
+    *error = std::get<0>(where) + ", round " + std::get<1>(where) + ": the sides do not have the same content";
+    return false;
   }
   return true;
 }

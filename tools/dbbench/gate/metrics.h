@@ -34,4 +34,8 @@ std::string MetricNames();
 // report is no complete one of a single engine.
 bool MetricsOf(const nlohmann::json& report, RunMetrics* metrics, std::string* error);
 
+// Both sides' metrics of a record. False, with the reason, when a side has none, or one below 0, or both did the same
+// work and have different content.
+bool MetricsOfPair(const nlohmann::json& pair, PairMetrics* metrics, std::string* error);
+
 }  // namespace strongbin::dbbench

@@ -1,8 +1,6 @@
 #include "strongbin/tools/dbbench/gate/pair_runner.h"
 
 #include <fstream>
-#include <map>
-#include <tuple>
 #include <unistd.h>
 #include <utility>
 
@@ -11,22 +9,6 @@
 #include "strongbin/tools/dbbench/monitor.h"
 
 namespace strongbin::dbbench {
-namespace {
-
-// What was done and what came of it, by test, round and timing.
-using Contents = std::map<std::tuple<std::string, std::string, std::string>, std::pair<nlohmann::json, std::string>>;
-
-Contents ContentsOf(const nlohmann::json& report) {
-  Contents contents;
-  for (const nlohmann::json& row : report.at("rows")) {
-    if (!row.contains("checksum") || !row["checksum"].is_string()) continue;
-    contents[{row.value("test", ""), row.value("round", ""), row.value("timing", "")}] = {
-        {row.at("operations"), row.at("distinct_keys"), row.at("bytes")}, row["checksum"].get<std::string>()};
-  }
-  return contents;
-}
-
-}  // namespace
 
 bool PairRunner::Run(bool baseline_first, nlohmann::json* pair) {
   nlohmann::json baseline, candidate;
@@ -92,26 +74,6 @@ bool PairRunner::RunSide(const Side& side, nlohmann::json* record) {
 void PairRunner::DropCaches() const {
   sync();
   std::ofstream("/proc/sys/vm/drop_caches") << "1\n";
-}
-
-bool MetricsOfPair(const nlohmann::json& pair, PairMetrics* metrics, std::string* error) {
-  for (const char* side : {"baseline", "candidate"}) {
-    if (!pair.contains(side) || !pair[side].contains("metrics") || !pair[side].contains("report")) {
-      *error = "a pair without the results of both sides";
-      return false;
-    }
-  }
-  metrics->baseline = pair["baseline"]["metrics"].get<RunMetrics>();
-  metrics->candidate = pair["candidate"]["metrics"].get<RunMetrics>();
-  const Contents baseline = ContentsOf(pair["baseline"]["report"]);
-  for (const auto& [where, content] : ContentsOf(pair["candidate"]["report"])) {
-    const auto other = baseline.find(where);
-    if (other == baseline.end() || other->second.first != content.first) continue;  // other work
-    if (other->second.second == content.second) continue;
-    *error = std::get<0>(where) + ", round " + std::get<1>(where) + ": the sides do not have the same content";
-    return false;
-  }
-  return true;
 }
 
 }  // namespace strongbin::dbbench

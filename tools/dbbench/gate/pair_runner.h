@@ -31,8 +31,4 @@ class PairRunner {
   std::string error_;
 };
 
-// Both sides' metrics of a record. False, with the reason, when a side has none or both did the same work and have
-// different content.
-bool MetricsOfPair(const nlohmann::json& pair, PairMetrics* metrics, std::string* error);
-
 }  // namespace strongbin::dbbench

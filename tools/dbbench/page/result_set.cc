@@ -1,11 +1,13 @@
 #include "strongbin/tools/dbbench/page/result_set.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <system_error>
 
-#include "strongbin/tools/dbbench/gate/pair_runner.h"
+#include "strongbin/tools/dbbench/gate/metrics.h"
 
 namespace strongbin::dbbench {
 namespace {
@@ -17,9 +19,12 @@ std::string Text(const json& object, const char* name) {
   return value != object.end() && value->is_string() ? value->get<std::string>() : std::string();
 }
 
+// 0 where it is none.
 uint64_t Number(const json& parameters, const char* name) {
   const std::string text = Text(parameters, name);
-  return text.empty() || text.find_first_not_of("0123456789") != std::string::npos ? 0 : std::stoull(text);
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : 0;
 }
 
 std::string SeriesOf(const json& row, const json& parameters) {

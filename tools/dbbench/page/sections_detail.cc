@@ -42,8 +42,8 @@ Section Builder::Latency() const {
       line.color = ColorOfSeries(series);
       const double count = std::max(ValueOf(*chosen, "service_count"), 1.0);
       for (const auto& point : chosen->row["service_curve"]) {
-        const double rest = std::max(1 - point[0].get<double>(), 0.5 / count);
-        line.points.emplace_back(1 / rest, point[1].get<double>());
+        const double rest = std::max(1 - point.at(0).get<double>(), 0.5 / count);
+        line.points.emplace_back(1 / rest, point.at(1).get<double>());
       }
       chart.series.push_back(std::move(line));
       std::vector<std::string> cells = {test + ", " + series, chosen->row.value("timing", "")};
@@ -71,8 +71,8 @@ void ForEachPoint(const Rows& rows, const Size& size, Visit&& visit) {
     if (SizeOf(*row) != size) continue;
     double last = 0;
     for (const auto& point : row->row["timeline"]) {
-      visit(begin + point[0].get<double>(), point, last == 0);
-      last = point[0].get<double>();
+      visit(begin + point.at(0).get<double>(), point, last == 0);
+      last = point.at(0).get<double>();
     }
     begin += last;
   }
@@ -102,7 +102,7 @@ Section Builder::RateOverTime() const {
       line.color = ColorOfSeries(series);
       double before_seconds = 0, before_operations = 0;
       ForEachPoint(own, size, [&](double seconds, const nlohmann::json& point, bool first) {
-        const double operations = point[1].get<double>();
+        const double operations = point.at(1).get<double>();
         if (!first && seconds > before_seconds) {
           line.points.emplace_back(seconds, (operations - before_operations) / (seconds - before_seconds));
         }
@@ -136,7 +136,7 @@ Section Builder::MemoryOverTime() const {
       chart.dots = false;
       std::array<Series, 3> lines;
       ForEachPoint(rows, size, [&lines](double seconds, const nlohmann::json& point, bool) {
-        for (size_t i = 0; i < lines.size(); ++i) lines[i].points.emplace_back(seconds, point[2 + i].get<double>());
+        for (size_t i = 0; i < lines.size(); ++i) lines[i].points.emplace_back(seconds, point.at(2 + i).get<double>());
       });
       for (size_t i = 0; i < lines.size(); ++i) {
         const bool any =

@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "strongbin/tools/dbbench/gate/metrics.h"
-#include "strongbin/tools/dbbench/gate/pair_runner.h"
 
 namespace strongbin::dbbench {
 namespace {
@@ -123,6 +122,17 @@ TEST(MetricsTest, EqualWorkWithDifferentContentIsAnError) {
   row["operations"] = 101;  // other work may have other content
   pair["candidate"] = side(row);
   EXPECT_TRUE(MetricsOfPair(pair, &metrics, &error)) << error;
+}
+
+TEST(MetricsTest, AMetricBelowZeroIsRefused) {
+  const auto side = [](double ops) {
+    return nlohmann::json{{"metrics", {{"t", {{"ops", ops}}}}}, {"report", {{"rows", nlohmann::json::array()}}}};
+  };
+  PairMetrics metrics;
+  std::string error;
+  EXPECT_TRUE(MetricsOfPair({{"baseline", side(1)}, {"candidate", side(0)}}, &metrics, &error)) << error;
+  EXPECT_FALSE(MetricsOfPair({{"baseline", side(1)}, {"candidate", side(-1)}}, &metrics, &error));
+  EXPECT_THAT(error, HasSubstr("below 0"));
 }
 
 }  // namespace

@@ -135,6 +135,15 @@ TEST_F(ResultSetTest, DurableAndPoolOffAreToldApartAndUnfinishedRowsAreLeftOut) 
   EXPECT_FALSE(titles.contains("Threads")) << "one number of threads is no scaling";
 }
 
+TEST_F(ResultSetTest, ANumberBeyondAllMeasureIsNone) {
+  std::ofstream(path_) << R"({"tool": "dbbench", "parameters": {"keys": "99999999999999999999999"}, "rows": [)"
+                       << R"({"engine": "kv", "test": "t", "finished": "yes", "operations": 1}]})";
+  ResultSet results;
+  std::string error;
+  ASSERT_TRUE(ReadResults({path_}, &results, &error)) << error;
+  EXPECT_EQ(results.rows.at(0).keys, 0u);
+}
+
 TEST(FigureNameTest, IsSafeForAFile) { EXPECT_EQ(FigureName("a/b:c d"), "a-b-c-d"); }
 
 }  // namespace
