@@ -25,7 +25,7 @@ namespace {
 
 uint64_t CycleCount() {
   if (const char* wanted = std::getenv("STRONGBIN_LONG_RUN_CYCLES")) return std::strtoull(wanted, nullptr, 10);
-  return TestScale(kSanitized ? 12 : 40, 2'000);
+  return TestScale(kSanitized ? 12 : 40, kSanitized ? 2'000 : 7'000);
 }
 
 class LongRun {
