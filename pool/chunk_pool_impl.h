@@ -31,7 +31,7 @@ namespace strongbin {
 class ChunkPool::Impl final : private PoolTimer::Client {
  public:
   Impl(ChunkPool* pool, const ChunkPoolOptions& options);
-  ~Impl();
+  ~Impl() override;
 
   Chunk TakeIdle(size_t slot, ChunkKind kind);
   Chunk CarveFree(size_t slot, ChunkKind kind);
