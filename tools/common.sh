@@ -38,10 +38,11 @@ build() {
 # The record of the last test run of a preset.
 test_record() { printf '%s' "$root/build/$1/tests.xml"; }
 
-# run_ctest PRESET: runs all tests; the answer is ctest's. The record is of this run or absent.
+# run_ctest PRESET: runs all tests; the answer is ctest's. The record is of this run or absent.  One
+# test more than processors at a time, since some wait.
 run_ctest() {
   rm -f "$(test_record "$1")"
-  (cd "$root" && ctest --preset "$1" --parallel "$STRONGBIN_JOBS" --no-tests=error --output-junit "$(test_record "$1")")
+  (cd "$root" && ctest --preset "$1" --parallel "$((STRONGBIN_JOBS + 1))" --no-tests=error --output-junit "$(test_record "$1")")
 }
 
 # count_tests PRESET ...: the closing line over the records of these presets: "N passed, N failed[, N skipped]".
