@@ -316,6 +316,8 @@ std::optional<uint32_t> TableCore<Face>::Find(std::string_view key, Sequence sna
     base_count = this->base_count();
     if (end <= std::max(indexed_count, base_count) + kMaxPending) break;
   }
+  // The base is made known before its last slots are.
+  base_count = std::min(base_count, end);
   const uint64_t hash = HashKey(key, hash_seed_);
   const uint32_t wanted = Keep(hash);
   const uint64_t first = std::max(indexed_count, base_count);

@@ -33,6 +33,7 @@ class InterruptingLog : public EncodedLog {
     return size;
   }
   uint32_t HandleAt(uint64_t number) const {
+    EXPECT_LT(number, EncodedLog::size()) << "nobody may look at what is not published";
     Look();
     return EncodedLog::HandleAt(number);
   }
@@ -99,13 +100,18 @@ class Table {
   }
 
   void AddNext() {
+    BeginNext();
+    log_.Append(begun_);
+  }
+  // All of it but what shows it to readers.
+  void BeginNext() {
     const uint64_t i = model_.size();
     const ModelKey key = story_.KeyOf(i);
     const FakeEntry entry{.key = key.key, .sequence = key.sequence, .value = "v"};
     const EncodedLog::Room room = log_.Allocate(EncodedBytes(entry));
     Encode(entry, room.data);
     EXPECT_TRUE(core_.AddOne(*log_.EncodedLog::At(room.handle)));
-    log_.Append(room.handle);
+    begun_ = room.handle;
     model_.emplace(key, ModelValue{EntryKind::kPut, std::make_shared<const std::string>("v")});
   }
   void AddMany(uint64_t count) {
@@ -127,9 +133,10 @@ class Table {
   InterruptingLog log_{&supply_};
   TableCore<InterruptingFace> core_{&supply_, log_, /*expected_keys=*/0};
   Model model_;
+  uint32_t begun_ = 0;
 };
 
-enum class Interrupt : uint8_t { kAddOne, kAddSome, kAddMany, kRecover };
+enum class Interrupt : uint8_t { kBeginOne, kAddOne, kAddSome, kAddMany, kRecover };
 
 class CoreInterleavingTest : public testing::TestWithParam<std::tuple<Story, Interrupt>> {
  protected:
@@ -141,6 +148,7 @@ class CoreInterleavingTest : public testing::TestWithParam<std::tuple<Story, Int
       SCOPED_TRACE("interrupted at look " + std::to_string(looks));
       Table table(story);
       table.log().InterruptAfter(looks, [&table, what = interrupt] {
+        if (what == Interrupt::kBeginOne) table.BeginNext();
         if (what == Interrupt::kAddOne) table.AddNext();
         if (what == Interrupt::kAddSome) table.AddMany(11);
         if (what == Interrupt::kAddMany) table.AddMany(Scaled(300, 200));  // the index grows
@@ -167,6 +175,12 @@ TEST_P(CoreInterleavingTest, FindsShowWhatWasThereBefore) {
     });
     if (HasFatalFailure()) return;
   }
+}
+
+TEST_P(CoreInterleavingTest, FindsNothingThatWasNeverThere) {
+  InterruptEverywhere([&](Table* table) {
+    for (const char* key : {"", "~"}) ASSERT_FALSE(table->core().Find(key, kMaxSequence)) << key;
+  });
 }
 
 // Order needs no index, but it needs to know which entries are in the base.
@@ -205,14 +219,14 @@ constexpr Story kStories[] = {
 };
 
 std::string TestName(const testing::TestParamInfo<std::tuple<Story, Interrupt>>& test) {
-  constexpr const char* kNames[] = {"AddOne", "AddSome", "AddMany", "Recover"};
+  constexpr const char* kNames[] = {"BeginOne", "AddOne", "AddSome", "AddMany", "Recover"};
   return std::string(std::get<0>(test.param).name) + kNames[static_cast<size_t>(std::get<1>(test.param))];
 }
 
 INSTANTIATE_TEST_SUITE_P(Stories, CoreInterleavingTest,
                          testing::Combine(testing::ValuesIn(kStories),
-                                          testing::Values(Interrupt::kAddOne, Interrupt::kAddSome, Interrupt::kAddMany,
-                                                          Interrupt::kRecover)),
+                                          testing::Values(Interrupt::kBeginOne, Interrupt::kAddOne, Interrupt::kAddSome,
+                                                          Interrupt::kAddMany, Interrupt::kRecover)),
                          TestName);
 
 }  // namespace
