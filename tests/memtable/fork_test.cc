@@ -30,9 +30,10 @@ void UseATable(ChunkPool* pool) {
 }
 
 TEST(MemtableForkTest, AChildMakesUsesAndEndsTablesWhateverTheParentWasDoing) {
+  if (kSanitized) {
+    GTEST_SKIP() << "the sanitizer's own heap may be locked in the child of a process with many threads";
+  }
   ChunkPool pool;
-  // What is made on first use is made now: no child can end what another thread of its parent had begun to make.
-  UseATable(&pool);
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
   for (uint64_t number = 0; number < 3; ++number) {
@@ -50,7 +51,7 @@ TEST(MemtableForkTest, AChildMakesUsesAndEndsTablesWhateverTheParentWasDoing) {
       }
     });
   }
-  for (uint64_t child = 0; child < Scaled(TestScale(50, 400), 20) && !HasFailure(); ++child) {
+  for (uint64_t child = 0; child < TestScale(50, 400) && !HasFailure(); ++child) {
     EXPECT_EQ(InChild([&] {
                 UseATable(&pool);
                 _exit(0);  // the parent's tables are nobody's business here
