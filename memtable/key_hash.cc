@@ -26,4 +26,8 @@ uint64_t ProcessHashSeed() {
   return seed;
 }
 
+namespace {
+[[gnu::constructor]] void MakeAtLoad() { static_cast<void>(ProcessHashSeed()); }  // see fork_guard.h
+}  // namespace
+
 }  // namespace strongbin
