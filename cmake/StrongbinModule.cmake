@@ -34,6 +34,16 @@ function(strongbin_compile_options target)
   endif()
 endfunction()
 
+# A test program need not be fast, and is compiled in five builds: no full optimisation of it, places instead of variables
+# for the debugger, and no checks for undefined behaviour in it, which double g++'s work; the library under it has all.
+function(strongbin_test_options target)
+  strongbin_compile_options(${target})
+  target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O1>" "$<$<CONFIG:Debug>:-g1>")
+  if(STRONGBIN_SANITIZE MATCHES "undefined")
+    target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
+  endif()
+endfunction()
+
 # What makes code that is loaded into other people's programs harder to abuse: checked copies, which need optimisation,
 # and guarded stack frames where strings of others are read (STACK), which hot paths are spared. The sanitizers bring
 # their own.
@@ -107,7 +117,7 @@ function(strongbin_test)
   string(REPLACE "/" "_" target ${arg_NAME})
   add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/${arg_NAME}.cc)
   target_link_libraries(${target} PRIVATE ${arg_DEPS} GTest::gtest_main GTest::gmock Threads::Threads)
-  strongbin_compile_options(${target})
+  strongbin_test_options(${target})
   if(arg_LOADS)
     add_dependencies(${target} ${arg_LOADS})
     target_compile_definitions(${target} PRIVATE "STRONGBIN_TEST_LIBRARY=\"$<TARGET_FILE:${arg_LOADS}>\"")
@@ -125,7 +135,7 @@ function(strongbin_c_test)
   string(REPLACE "/" "_" target ${arg_NAME})
   add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/${arg_NAME}.c)
   target_link_libraries(${target} PRIVATE ${arg_DEPS})
-  strongbin_compile_options(${target})
+  strongbin_test_options(${target})
   set_target_properties(${target} PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
   add_test(NAME ${arg_NAME} COMMAND ${target})
   set_tests_properties(${arg_NAME} PROPERTIES TIMEOUT 600)
@@ -163,7 +173,7 @@ function(strongbin_test_library)
   list(TRANSFORM arg_SRCS PREPEND ${PROJECT_SOURCE_DIR}/tests/${folder}/)
   add_library(${target} STATIC ${arg_SRCS})
   target_link_libraries(${target} PUBLIC ${arg_DEPS} GTest::gtest Threads::Threads)
-  strongbin_compile_options(${target})
+  strongbin_test_options(${target})
 endfunction()
 
 # strongbin_python_test(NAME tools/check_includes_test [ARGS ...] [ONLY_IF STRONGBIN_TOOLS]):

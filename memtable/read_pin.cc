@@ -109,7 +109,7 @@ class PinRegistry {
   mutable std::mutex mutex_;
   PinRecord* records_ = nullptr;
   // A child of fork() must not inherit the mutex locked by a thread that it does not have.
-  ForkGuard fork_guard_{&mutex_, [](void*) {}, nullptr};
+  ForkGuard fork_guard_{&mutex_};
   Orphan* orphans_ = nullptr;
   // Not zero while orphans_ is not empty or being added to; the fast path of unpinning reads it.
   std::atomic<size_t> orphan_count_{0};

@@ -17,7 +17,7 @@ struct Keeper {
   void* data = nullptr;
   size_t bytes = 0;
   MmapChunkSource source;
-  ForkGuard fork_guard{&mutex, [](void*) {}, nullptr};
+  ForkGuard fork_guard{&mutex};
   PressureHook::Registration pressure = PressureHook::Process().Add([this] { return Drop(); });
 
   size_t Drop() {

@@ -15,7 +15,8 @@ namespace strongbin {
 // by a [[gnu::constructor]] MakeAtLoad beside them.
 class ForkGuard {
  public:
-  ForkGuard(std::mutex* mutex, void (*in_child)(void*), void* arg);
+  explicit ForkGuard(
+      std::mutex* mutex, void (*in_child)(void*) = [](void*) {}, void* arg = nullptr);
   ~ForkGuard();
   ForkGuard(const ForkGuard&) = delete;
   ForkGuard& operator=(const ForkGuard&) = delete;

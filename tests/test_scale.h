@@ -1,4 +1,4 @@
-// How long random tests run, and which sanitizer watches them.
+// How long random tests run, and what watches them.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +22,13 @@ inline constexpr bool kAddressSanitizer = false;
 inline constexpr bool kThreadSanitizer = true;
 #else
 inline constexpr bool kThreadSanitizer = false;
+#endif
+
+// Whether the lines that run are counted, which preset `coverage` does.
+#ifdef STRONGBIN_COVERAGE
+inline constexpr bool kLinesCounted = true;
+#else
+inline constexpr bool kLinesCounted = false;
 #endif
 
 }  // namespace strongbin

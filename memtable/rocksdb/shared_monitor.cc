@@ -18,7 +18,7 @@ struct Shared {
 
   std::mutex mutex;
   std::weak_ptr<PressureMonitor> monitor;  // guarded by mutex
-  ForkGuard fork_guard{&mutex, [](void*) {}, nullptr};
+  ForkGuard fork_guard{&mutex};
 };
 
 [[gnu::constructor]] void MakeAtLoad() { static_cast<void>(Shared::Get()); }  // see fork_guard.h

@@ -60,6 +60,7 @@ TEST(ScheduleTest, WhatAPinHoldsIsOneGenerationAndProvesItself) {
     std::shared_mutex gate;
     std::atomic<bool> reset_waits{false};  // since the gate prefers those who share it
     std::atomic<uint64_t> generation{1};   // changed under the gate
+    std::atomic<uint64_t> put_count{0};  // of the generation: walks of a table that only grows leave no reset a moment
     std::atomic<uint64_t> wrong{0};
     std::atomic<Sequence> next{1};
     std::atomic<uint64_t> readers_left{kReaders};
@@ -67,13 +68,14 @@ TEST(ScheduleTest, WhatAPinHoldsIsOneGenerationAndProvesItself) {
       Random random(seed * 100 + thread);
       if (thread < kWriters) {
         while (readers_left.load() > 0) {
-          if (reset_waits.load()) {
+          if (reset_waits.load() || put_count.load() >= 2'000) {
             std::this_thread::yield();
             continue;
           }
           const std::shared_lock lock(gate);
           const std::string key = NumberKey(Below(&random, kKeys), OneIn(&random, 2) ? 8 : 20);
           const Sequence sequence = next.fetch_add(1);
+          put_count.fetch_add(1);
           if (!table.Put(key, sequence, ProvedValue(key, sequence, generation.load(), Below(&random, 60))).ok()) {
             wrong.fetch_add(1);
           }
@@ -88,6 +90,7 @@ TEST(ScheduleTest, WhatAPinHoldsIsOneGenerationAndProvesItself) {
           const Status status = OneIn(&random, 2) ? table.ResetWarm() : table.ResetCold();
           if (status.ok()) {
             generation.fetch_add(1);
+            put_count = 0;
           } else if (status != Status::Code::kBusy) {
             wrong.fetch_add(1);
           }

@@ -20,9 +20,10 @@ inline bool OneIn(Random* random, uint64_t chance) { return Below(random, chance
 // STRONGBIN_TEST_SCALE=wide runs more seeds and longer histories.
 inline bool WideTests() { return TestScale(0, 1) != 0; }
 
-// Sanitizers make everything several times slower; what a test must still cross is said where the number is used.
+// Sanitizers and line counts make everything several times slower; what a test must still cross is said where the
+// number is used.
 inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
-constexpr uint64_t Scaled(uint64_t full, uint64_t sanitized) { return kSanitized ? sanitized : full; }
+constexpr uint64_t Scaled(uint64_t full, uint64_t watched) { return kSanitized || kLinesCounted ? watched : full; }
 
 // `number` in big-endian decimal order, `bytes` long (at least 8).
 inline std::string NumberKey(uint64_t number, size_t bytes = 16) {

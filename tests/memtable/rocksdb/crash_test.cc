@@ -97,7 +97,7 @@ class CrashTest : public DbTest {};
 
 TEST_F(CrashTest, AcknowledgedWritesAreThereAndNothingElse) {
   crash::RunRounds(
-      TestScale(Scaled(15, 6), 200), /*merges=*/true,
+      TestScale(Scaled(15, 4), 200), /*merges=*/true,
       [&](const crash::Load& load, uint64_t number, crash::Ledger* ledger) {
         Round(load, number, Path("db")).WriteForEver(ledger);
       },

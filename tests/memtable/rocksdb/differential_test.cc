@@ -53,7 +53,7 @@ TEST(DifferentialTest, SameOperationsGiveSameAnswersAsTheSkipList) {
     return;
   }
   const uint64_t step_count =
-      arguments.step_count != 0 ? arguments.step_count : TestScale(Scaled(20'000, 8'000), Scaled(200'000, 50'000));
+      arguments.step_count != 0 ? arguments.step_count : TestScale(Scaled(20'000, 4'000), Scaled(200'000, 50'000));
   std::array<uint64_t, kOpKindCount> counts{};
   uint64_t kill_count = 0;
   uint64_t steps_done = 0;

@@ -171,6 +171,10 @@ class ContentTest(unittest.TestCase):
             found = rows(f"--dbs={engine}", "--tests=dataset_write_random", "--profile=durable", "--keys=300")
             self.assertEqual(found[0]["drained_keys"], 300)
 
+    def test_what_has_no_log_is_no_default_of_durable(self):
+        found = rows("--tests=dataset_write_random", "--profile=durable", "--keys=300")
+        self.assertEqual({row["engine"] for row in found}, {"rocksdb:strongbin", "rocksdb:skip_list"})
+
 
 class LifeTest(unittest.TestCase):
     def test_open_loop_is_labelled_and_has_both_latencies(self):

@@ -48,7 +48,7 @@ class CrashTest : public StoreTest {
 
 TEST_F(CrashTest, AcknowledgedWritesAreThereAndNothingElse) {
   crash::RunRounds(
-      TestScale(Scaled(15, 6), 200), /*merges=*/false,
+      TestScale(Scaled(15, 4), 200), /*merges=*/false,
       [&](const crash::Load& load, uint64_t number, crash::Ledger* ledger) {
         Open(number);
         crash::WriteForEver(load, ledger, [&](const std::vector<Change>& changes) { Write(changes); });

@@ -14,6 +14,11 @@ double ValueOf(const ResultRow& row, const char* column) {
   return value != row.row.end() && value->is_number() ? value->get<double>() : 0;
 }
 
+uint64_t CountOf(const ResultRow& row, const char* column) {
+  const double value = ValueOf(row, column);
+  return value > 0 ? static_cast<uint64_t>(std::min(value, 1e18)) : 0;  // files are made elsewhere, too
+}
+
 std::vector<double> Values(const Rows& rows, const std::string& series, const char* column) {
   std::vector<double> values;
   for (const ResultRow* row : rows) {

@@ -19,7 +19,8 @@ using Size = std::pair<uint64_t, uint64_t>;  // keys, threads
 
 inline constexpr std::string_view kCursorTest = "cursor_";
 
-double ValueOf(const ResultRow& row, const char* column);  // 0 when absent
+double ValueOf(const ResultRow& row, const char* column);    // 0 when absent
+uint64_t CountOf(const ResultRow& row, const char* column);  // the same as a whole number; 0 for less
 std::vector<double> Values(const Rows& rows, const std::string& series, const char* column);
 inline Size SizeOf(const ResultRow& row) { return {row.keys, row.threads}; }
 std::string SizeText(const Size& size);

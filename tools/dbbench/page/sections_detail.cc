@@ -49,7 +49,7 @@ Section Builder::Latency() const {
       std::vector<std::string> cells = {test + ", " + series, chosen->row.value("timing", "")};
       for (const char* column :
            {"service_p50_ns", "service_p99_ns", "service_p99_9_ns", "service_p99_99_ns", "service_max_ns"}) {
-        cells.push_back(Duration(static_cast<uint64_t>(ValueOf(*chosen, column))));
+        cells.push_back(Duration(CountOf(*chosen, column)));
       }
       table.rows.push_back(std::move(cells));
     }

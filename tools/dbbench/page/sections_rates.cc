@@ -109,17 +109,17 @@ Section Builder::Scaling(const std::string& title, const std::string& label, uin
     chart.y_label = "op/s";
     chart.x_log = true;
     for (const std::string& series : series_) {
-      std::map<double, std::vector<double>> rates;
+      std::map<uint64_t, std::vector<double>> rates;
       for (const ResultRow* row : rows) {
         if (row->series != series || row->*fixed != widest->first) continue;
-        rates[static_cast<double>(row->*varied)].push_back(ValueOf(*row, "ops_per_second"));
+        rates[row->*varied].push_back(ValueOf(*row, "ops_per_second"));
       }
       if (rates.size() < 2) continue;
       Series line;
       line.color = ColorOfSeries(series);
       for (const auto& [x, of_x] : rates) {
-        line.points.emplace_back(x, Median(of_x));
-        table.rows.push_back({test + ", " + series, Grouped(static_cast<uint64_t>(x)), Significant(Median(of_x))});
+        line.points.emplace_back(static_cast<double>(x), Median(of_x));
+        table.rows.push_back({test + ", " + series, Grouped(x), Significant(Median(of_x))});
       }
       chart.series.push_back(std::move(line));
     }
