@@ -188,6 +188,17 @@ TEST(MemoryTest, HardBudgetHoldsForTheBatchThatEndsTheAscendingStretch) {
   for (const std::string& key : keys) ASSERT_EQ(table.Get(key).value, value);
 }
 
+TEST(MemoryTest, HardBudgetHoldsForFilledValues) {
+  ChunkPool pool;
+  AppendOnlyMemtable table({.pool = &pool, .hard_budget_bytes = size_t{64} << 10});
+  const auto fill = [](std::span<char> room) { return !room.empty(); };
+  ASSERT_TRUE(table.AppendFilled({.key = "k", .sequence = 1}, 100, fill).ok());
+  const size_t before = table.MemoryUsage();
+  EXPECT_EQ(table.AppendFilled({.key = "k", .sequence = 2}, size_t{1} << 20, fill).code(), Status::Code::kOverBudget);
+  EXPECT_EQ(table.MemoryUsage(), before);
+  EXPECT_EQ(table.Get("k").sequence, 1u);
+}
+
 TEST(MemoryTest, HardBudgetHoldsForEmptyFilledValues) {
   ChunkPool pool;
   const Capacity capacity{.value_bytes = uint64_t{64} << 20};  // the first buffer of values would be a large one

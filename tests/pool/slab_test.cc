@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "strongbin/pool/chunk_source.h"
+
 namespace strongbin {
 namespace {
 
@@ -15,6 +17,22 @@ Runs RunsOf(const ChunkBits& bits) {
   Runs runs;
   ForEachRun(bits, [&](size_t first, size_t count) { runs.emplace_back(first, count); });
   return runs;
+}
+
+TEST(ChunkSourceTest, MappingsAreAlignedWhereverTheKernelPutsThem) {
+  constexpr size_t kBytes = size_t{64} << 10, kAlignment = size_t{1} << 20;
+  MmapChunkSource source;
+  std::vector<char*> mapped;
+  for (int i = 0; i < 5; ++i) {
+    mapped.push_back(static_cast<char*>(source.Map(kBytes, kAlignment, /*huge_pages=*/false)));
+    ASSERT_NE(mapped.back(), nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(mapped.back()) % kAlignment, 0u);
+    mapped.back()[0] = mapped.back()[kBytes - 1] = 'x';
+  }
+  for (char* const room : mapped) {
+    EXPECT_EQ(room[0], 'x');
+    EXPECT_TRUE(source.Unmap(room, kBytes));
+  }
 }
 
 TEST(SlabTest, RunsOfBitsAreFoundAcrossWords) {

@@ -188,6 +188,22 @@ TEST_F(StatsPageTest, OnlyAPrivateDirectoryInMemoryIsTaken) {
   EXPECT_EQ(DirectoryForPage(directory_.path()), "/dev/shm");
 }
 
+TEST_F(StatsPageTest, PagesAreFoundWhereTheyAreMade) {
+  const pid_t owner = StartOwner();
+  const std::string path = directory_.files()[0].path;
+  const auto is_found = [&path] {
+    const std::vector<PageFile> found = FindStatsPages();
+    return std::any_of(found.begin(), found.end(), [&path](const PageFile& file) { return file.path == path; });
+  };
+  const char* const before = std::getenv("XDG_RUNTIME_DIR");
+  const std::string usual = before == nullptr ? "" : before;
+  setenv("XDG_RUNTIME_DIR", directory_.path().c_str(), 1);
+  EXPECT_TRUE(is_found());
+  setenv("XDG_RUNTIME_DIR", usual.c_str(), 1);
+  EXPECT_FALSE(is_found());
+  Kill(owner);
+}
+
 TEST_F(StatsPageTest, NothingThatLiesInTheWayIsFollowedOrOverwritten) {
   const std::string target = directory_.path() + "/target";
   EXPECT_EQ(InChild([this, &target] {
