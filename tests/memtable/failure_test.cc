@@ -102,6 +102,18 @@ TEST_P(FailureTest, RefusedSealThenAscendingWritesThenSeal) {
   ASSERT_EQ(table.Put(NumberKey(0, 12), 100, "").code(), Status::Code::kDuplicate);
 }
 
+TEST_P(FailureTest, VersionsOfAHotKeyAreThereOrNot) {
+  AppendOnlyMemtable table = NewTable();
+  Add(&table, "later than hot", 1, "");  // so that the hot key is in the index from its first version on
+  for (Sequence version = 2; version < Scaled(2'000, 700); ++version) {
+    FailUntilItSucceeds(&table, [&] { return table.Put("hot", version, ""); });
+    if (HasFatalFailure()) return;
+    model_.emplace(ModelKey{"hot", version}, ModelValue{EntryKind::kPut, std::make_shared<std::string>()});
+  }
+  EXPECT_GT(refusals_, 10);
+  ASSERT_TRUE(SameContent(table, model_));
+}
+
 TEST_P(FailureTest, BatchesAreWholeOrNotThereAtAnySnapshot) {
   for (const bool ascending : {true, false}) {
     AppendOnlyMemtable table = NewTable();
