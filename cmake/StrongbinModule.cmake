@@ -105,13 +105,13 @@ function(strongbin_show_only target file)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS "${script}")
 endfunction()
 
-# strongbin_test(NAME pool/chunk_pool_test DEPS strongbin::pool ... [LOADS target] [ONLY_IF STRONGBIN_TOOLS]):
+# strongbin_test(NAME pool/chunk_pool_test [SINGLE_THREADED] DEPS strongbin::pool ... [LOADS target] [ONLY_IF STRONGBIN_TOOLS]):
 # tests/pool/chunk_pool_test.cc as one test program, where the option after ONLY_IF is on. It finds the path of the library
-# after LOADS, which it opens itself, in STRONGBIN_TEST_LIBRARY.
+# after LOADS, which it opens itself, in STRONGBIN_TEST_LIBRARY. The thread sanitizer is spared those that start no thread.
 function(strongbin_test)
-  cmake_parse_arguments(arg "" "NAME;LOADS;ONLY_IF" "DEPS" ${ARGN})
+  cmake_parse_arguments(arg "SINGLE_THREADED" "NAME;LOADS;ONLY_IF" "DEPS" ${ARGN})
   set_property(GLOBAL APPEND PROPERTY STRONGBIN_LISTED_TESTS "${arg_NAME}.cc")
-  if(arg_ONLY_IF AND NOT ${arg_ONLY_IF})
+  if((arg_ONLY_IF AND NOT ${arg_ONLY_IF}) OR (arg_SINGLE_THREADED AND STRONGBIN_SANITIZE MATCHES "thread"))
     return()
   endif()
   string(REPLACE "/" "_" target ${arg_NAME})

@@ -77,7 +77,7 @@ class MutantsTest(unittest.TestCase):
                 print(f"{mutation}: caught by {program} {test} ({status})")
 
     def test_a_fault_that_is_none_is_refused(self):
-        status, output = self.run_test("pool/size_class_test", "SizeClassTest.*", "no_such_fault")
+        status, output = self.run_test("pool/chunk_pool_test", "ChunkPoolTest.*", "no_such_fault")
         self.assertEqual(status, 2, output)
 
 
