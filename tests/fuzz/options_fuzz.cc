@@ -43,6 +43,16 @@ void RequireRoundTrip(const Factory& factory) {
   FUZZ_REQUIRE(Written(*again) == Written(factory), Written(factory));
 }
 
+// As RocksDB hands a value on: what follows a backslash, without it.
+std::string Unescaped(std::string_view value) {
+  std::string plain;
+  for (size_t i = 0; i < value.size(); ++i) {
+    if (value[i] == '\\' && ++i == value.size()) break;
+    plain += value[i];
+  }
+  return plain;
+}
+
 // What the parser of numbers of bytes has to say, the slow way.
 bool NumberOfBytes(std::string_view text, std::string* stored) {
   unsigned shift = 0;
@@ -74,7 +84,7 @@ void TryValue(Factory* factory, const std::string& name, const std::string& valu
   }
   if (name == kNames[2]) {
     std::string stored;
-    const bool is_number = NumberOfBytes(value, &stored);
+    const bool is_number = NumberOfBytes(Unescaped(value), &stored);
     FUZZ_REQUIRE(status.ok() == is_number, value);
     FUZZ_REQUIRE(!is_number || ValueOf(*factory, name) == stored, value);
   }
