@@ -62,7 +62,7 @@ class RunMaker {
       if (made->bits_tell_keys && made->sequences_ascend) {
         TurnEqualRecords(records, made->count);
       } else {
-        OrderEqualRecords(records, made->count);
+        OrderEqualRecords(records, made->count, common->bytes(), kMostLevels);
       }
       if (Mutated(Mutation::k_unsorted_pair_in_run) && made->count > 1) std::swap(records[0], records[1]);
       if (!run->AppendAll(records, made->count)) return {};
@@ -140,6 +140,11 @@ class RunMaker {
   }
 
  private:
+  // Records whose entries are brought into the cache ahead of a comparison.
+  static constexpr uint64_t kAhead = 16;
+  // Starts within starts that are sorted by what follows them.
+  static constexpr int kMostLevels = 4;
+
   struct Made {
     uint64_t count = 0;
     bool ascends = true;           // the records, strictly
@@ -200,11 +205,9 @@ class RunMaker {
     }
   }
 
-  // Records that agree in all their key bytes are few, or versions of one key; handles have put them more or less in
-  // order of arrival.
-  void OrderEqualRecords(RunRecord* records, uint64_t count) const {
-    // Records whose entries are brought into the cache ahead of the comparison.
-    constexpr uint64_t kAhead = 16;
+  // Records that agree in all their key bytes are few, versions of one key, or of keys with a long start of their own;
+  // handles have put them more or less in order of arrival. `levels` are left for starts within starts.
+  void OrderEqualRecords(RunRecord* records, uint64_t count, size_t skip_bytes, int levels) const {
     for (uint64_t begin = 0, woken = 0; begin + 1 < count;) {
       const uint64_t end = EndOfEqual(records, begin, count);
       for (woken = std::max(woken, begin + 1); woken < std::min(end + kAhead, count); ++woken) {
@@ -215,13 +218,43 @@ class RunMaker {
       // Mostly one key's versions in the order of their arrival and so of their numbers: to be turned round.
       if (end - begin > 1 && Falls(records + begin, records + end)) {
         std::reverse(records + begin, records + end);
-      } else if (end - begin > 1) {
+      } else if (end - begin > 1 && !OrderByLaterBytes(records + begin, end - begin, skip_bytes, levels)) {
         pdqsort(records + begin, records + end, [this](const RunRecord& a, const RunRecord& b) {
           return order_.Compare(order_.At(a.handle()), order_.At(b.handle())) < 0;
         });
       }
       begin = end;
     }
+  }
+
+  // Sorts records that agree as a whole run is sorted, by what stands behind the start that all their keys have in
+  // common. False, and nothing is done: few records, or no such start. Cost: three looks at each entry a level; without
+  // a bound on the levels keys could be made that take n of them.
+  bool OrderByLaterBytes(RunRecord* records, uint64_t count, size_t skip_bytes, int levels) const {
+    constexpr uint64_t kFewRecords = 64;
+    if (count < kFewRecords || levels == 0) return false;
+    const std::string_view first = Face::Key(order_.At(records[0].handle()));
+    // Keys that end within what records have of them are told apart by their lengths.
+    const size_t least_common = skip_bytes + RunRecord::kKeyBytes;
+    if (first.size() < least_common) return false;
+    size_t common = first.size();
+    bool are_of_one_size = true;
+    for (uint64_t i = 1; i < count; ++i) {
+      if (i + kAhead < count) Face::WakeSlot(&order_.At(records[i + kAhead].handle()));
+      const std::string_view key = Face::Key(order_.At(records[i].handle()));
+      are_of_one_size &= key.size() == first.size();
+      if (key.starts_with(first.substr(0, common))) continue;
+      common = static_cast<size_t>(std::ranges::mismatch(first.substr(0, common), key).in1 - first.begin());
+      if (common < least_common) return false;
+    }
+    if (are_of_one_size && common == first.size()) return false;  // versions of one key
+
+    const RunRecord agreed = records[0];
+    for (uint64_t i = 0; i < count; ++i) records[i] = order_.MakeRecord(records[i].handle(), common);
+    SortByBits(records, count);
+    OrderEqualRecords(records, count, common, levels - 1);
+    for (uint64_t i = 0; i < count; ++i) records[i] = agreed.WithHandle(records[i].handle());
+    return true;
   }
 
   // Whether each record comes behind the next.

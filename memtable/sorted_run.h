@@ -25,6 +25,7 @@ struct RunRecord {
   Bits bits() const { return (Bits{prefix} << 64) | rest; }
   // The part that comes from the key.
   Bits key_bits() const { return bits() >> 32; }
+  RunRecord WithHandle(uint32_t other) const { return {.rest = (rest >> 32 << 32) | other, .prefix = prefix}; }
 };
 static_assert(sizeof(RunRecord) == 16);
 
