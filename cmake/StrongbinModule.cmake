@@ -35,7 +35,7 @@ function(strongbin_compile_options target)
 endfunction()
 
 # A test program need not be fast, and is compiled in five builds: no full optimisation of it, places instead of variables
-# for the debugger, and no checks for undefined behaviour in it, which double g++'s work; the library under it has all.
+# for the debugger, and no checks for undefined behaviour in it, which cost g++ up to its time again; the library under it has all.
 function(strongbin_test_options target)
   strongbin_compile_options(${target})
   target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O1>" "$<$<CONFIG:Debug>:-g1>")

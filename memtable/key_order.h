@@ -23,8 +23,9 @@ struct SeekTarget {
 inline size_t CommonPrefixBytes(std::string_view a, std::string_view b, size_t limit) {
   size_t most = a.size() < b.size() ? a.size() : b.size();
   if (limit < most) most = limit;
+  if (a.substr(0, most) == b.substr(0, most)) return most;  // mostly so, and many bytes at a time
   size_t common = 0;
-  while (common < most && a[common] == b[common]) ++common;
+  while (a[common] == b[common]) ++common;
   return common;
 }
 

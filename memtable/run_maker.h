@@ -243,8 +243,7 @@ class RunMaker {
       if (i + kAhead < count) Face::WakeSlot(&order_.At(records[i + kAhead].handle()));
       const std::string_view key = Face::Key(order_.At(records[i].handle()));
       are_of_one_size &= key.size() == first.size();
-      if (key.starts_with(first.substr(0, common))) continue;
-      common = static_cast<size_t>(std::ranges::mismatch(first.substr(0, common), key).in1 - first.begin());
+      common = CommonPrefixBytes(first, key, common);
       if (common < least_common) return false;
     }
     if (are_of_one_size && common == first.size()) return false;  // versions of one key
