@@ -16,6 +16,7 @@
 #include "strongbin/pool/chunk_source.h"
 #include "strongbin/pool/decay_marks.h"
 #include "strongbin/pool/fork_guard.h"
+#include "strongbin/pool/page_choice.h"
 #include "strongbin/pool/pool_books.h"
 #include "strongbin/pool/pool_timer.h"
 #include "strongbin/pool/slab.h"
@@ -94,7 +95,8 @@ class ChunkPool::Impl final : private PoolTimer::Client {
     Slab* first = nullptr;
   };
 
-  Slab::Pages ChoosePages(size_t slot, size_t chunk_bytes);  // [lock]
+  enum class MadeBy : uint8_t { kUser, kPoolsThread };
+  Slab::Pages ChoosePages(size_t slot, size_t chunk_bytes, MadeBy made_by);  // [lock]
   // A slab of the class, not linked; null when memory is refused.
   Slab* MapSlab(size_t slot, size_t chunk_bytes, Slab::Pages pages);
   void UnmapSlab(Slab* slab);
@@ -153,6 +155,7 @@ class ChunkPool::Impl final : private PoolTimer::Client {
   Slab* last_slab_ = nullptr;
   size_t slab_count_ = 0;
   std::bitset<kSizeClassCount> wished_ahead_;
+  PageChoice page_choice_;
   // Classes that have had no new slab since the pressure hook gave all room back.
   std::bitset<kClassSlotCount> under_pressure_;
   uint64_t sweep_count_ = 0;

@@ -1,4 +1,6 @@
 // The part of a pool that makes fresh room: slabs when they are asked for, and slabs ahead of that.
+#include <ctime>
+
 #include "strongbin/pool/chunk_pool_impl.h"
 #include "strongbin/pool/poison.h"
 
@@ -14,17 +16,27 @@ constexpr size_t kMinPopulateBytes = size_t{16} << 10;
 // A class with less room than this gets another slab: one that is made of the largest chunks, when both are taken.
 constexpr size_t kMinReadyBytes = kSlabBytes / 2;
 
+uint64_t ThreadCpuNs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 }  // namespace
 
 // Under pressure no more is taken than is used: a huge page would be 2 MiB, made within a single put.
-Slab::Pages ChunkPool::Impl::ChoosePages(size_t slot, size_t chunk_bytes) {
+Slab::Pages ChunkPool::Impl::ChoosePages(size_t slot, size_t chunk_bytes, MadeBy made_by) {
   if (under_pressure_[slot]) {
     under_pressure_.reset(slot);
     return Slab::Pages::kSmallAtFirstUse;
   }
   if (!huge_pages_.load(std::memory_order_relaxed)) return Slab::Pages::kSmall;
   const bool fills_some = chunk_bytes >= kMinHugeChunkBytes || books_.lent_bytes(slot) >= kGreatUseBytes;
-  return fills_some ? Slab::Pages::kHuge : Slab::Pages::kSmall;
+  if (!fills_some) return Slab::Pages::kSmall;
+  // Small pages are another choice only where they are populated, and prices are known only of what is made ahead.
+  if (!populate_.load(std::memory_order_relaxed) || !ahead_.load(std::memory_order_relaxed)) return Slab::Pages::kHuge;
+  const bool huge = made_by == MadeBy::kPoolsThread ? page_choice_.TriesHuge() : page_choice_.PrefersHuge();
+  return huge ? Slab::Pages::kHuge : Slab::Pages::kSmall;
 }
 
 Slab* ChunkPool::Impl::MapSlab(size_t slot, size_t chunk_bytes, Slab::Pages pages) {
@@ -53,7 +65,7 @@ Chunk ChunkPool::Impl::MapAndCarve(size_t slot, size_t bytes, ChunkKind kind) {
   Slab::Pages pages;
   {
     const std::lock_guard lock(mutex_);
-    pages = ChoosePages(slot, bytes);
+    pages = ChoosePages(slot, bytes, MadeBy::kUser);
   }
   Slab* slab = MapSlab(slot, bytes, pages);
   if (slab == nullptr) return {};
@@ -108,14 +120,17 @@ size_t ChunkPool::Impl::MakeAhead() {
         continue;
       }
       sweep_count = sweep_count_;
-      pages = ChoosePages(slot, ClassBytes(slot));
+      pages = ChoosePages(slot, ClassBytes(slot), MadeBy::kPoolsThread);
     }
     Slab* const slab = MapSlab(slot, ClassBytes(slot), pages);
+    const uint64_t start_ns = ThreadCpuNs();
     if (slab != nullptr) source_->Populate(slab->base(), slab->bytes());
+    const uint64_t took_ns = ThreadCpuNs() - start_ns;
     {
       const std::lock_guard lock(mutex_);
       wished_ahead_.reset(slot);
       if (slab == nullptr) continue;
+      page_choice_.Note(pages == Slab::Pages::kHuge, took_ns);
       // Not if the pool was emptied, or the class has come out of use, in the meantime.
       if (sweep_count == sweep_count_ && books_.lent_bytes(slot) > 0) {
         slab->MarkResident();
