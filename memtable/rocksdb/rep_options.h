@@ -27,8 +27,8 @@ enum class RepPool : uint8_t {
 
 // How fresh memory is prepared; see docs/rocksdb.md. Chunks that come out of a bin need nothing.
 enum class RepColdStart : uint8_t {
-  kAuto,  // huge pages for large chunks where the kernel grants them, populated small pages for the rest, and for a
-          // memtable that grows beyond 4 MiB the next pages ahead of the writer, by one thread of the process
+  kAuto,  // huge pages for large chunks where the kernel has them cheaply, populated small pages for the rest, and for
+          // a memtable that grows beyond 4 MiB the next pages ahead of the writer, by one thread of the process
   kHugePages,  // huge pages alone
   kPopulate,   // no huge pages; small pages are populated a chunk at a time
   kNone,       // each page is made when it is first touched
