@@ -37,7 +37,7 @@ class PageChoice {
 
   bool HugeIsDear() const { return huge_ns_ > kClearingNs && (small_ns_ == 0 || small_ns_ < huge_ns_ / 2); }
 
-  uint64_t huge_ns_ = 0;   // of the last one; 0: none yet
+  uint64_t huge_ns_ = 0;  // of the last one; 0: none yet
   uint64_t small_ns_ = 0;
   uint64_t small_in_a_row_ = 0;
 };

@@ -1,4 +1,6 @@
 // When a pool that makes slabs ahead asks for huge pages, and when it has found them too dear.
+#include "strongbin/pool/page_choice.h"
+
 #include <cstdint>
 #include <ctime>
 #include <map>
@@ -7,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "strongbin/pool/chunk_pool.h"
-#include "strongbin/pool/page_choice.h"
 #include "strongbin/tests/pool/pool_test_util.h"
 
 namespace strongbin {
