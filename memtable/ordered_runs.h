@@ -23,6 +23,7 @@
 #include "strongbin/stats/cell.h"
 #include "strongbin/stats/metrics.h"
 #include "strongbin/stats/test_points.h"
+#include "strongbin/stats/watched_locks.h"
 
 namespace strongbin {
 
@@ -55,7 +56,7 @@ class OrderedRuns {
   // sealed and be in them.)
   RefPtr<const Set> Cover(uint64_t first, uint64_t end) {
     if (RefPtr<const Set> current = Current(); current && current->Covers(end)) return current;
-    const std::lock_guard<std::mutex> sorting(sort_mutex_);
+    const std::lock_guard sorting(sort_mutex_);
     RefPtr<const Set> current = Current();
     if (current && current->Covers(end)) return current;
     const uint64_t from = current ? std::max(covered(*current), first) : first;
@@ -66,7 +67,7 @@ class OrderedRuns {
     RefPtr<const Set> extended = Extend(current, from, end);
     if (!extended) return extended;
     {
-      const std::lock_guard<std::mutex> publishing(set_mutex_);
+      const std::lock_guard publishing(set_mutex_);
       current_ = extended;
     }
     Report();
@@ -100,7 +101,7 @@ class OrderedRuns {
   }
   // Brings the statistics page up to date; who makes order at this moment will do so itself. Any thread.
   void ReportUnlessSorting() {
-    const std::unique_lock<std::mutex> sorting(sort_mutex_, std::try_to_lock);
+    const std::unique_lock sorting(sort_mutex_, std::try_to_lock);
     if (sorting) Report();
   }
   // From now on runs that are let go of give their chunks to the operating system.
@@ -138,7 +139,7 @@ class OrderedRuns {
   }
 
   RefPtr<const Set> Current() const {
-    const std::lock_guard<std::mutex> lock(set_mutex_);
+    const std::lock_guard lock(set_mutex_);
     return current_;
   }
 
@@ -269,11 +270,12 @@ class OrderedRuns {
   Cell delta_inserts_;
   Cell delta_seals_;
 
-  std::mutex sort_mutex_;                          // held while making order; taken before set_mutex_
+  // Held while making order; taken before set_mutex_.
+  WatchedMutex<WatchedLock::k_order> sort_mutex_;
   CommonStart common_;                             // sort_mutex_; of all keys in order
   stats_internal::PageShare<TableMetrics> share_;  // sort_mutex_
 
-  mutable std::mutex set_mutex_;  // held for a pointer copy
+  mutable WatchedMutex<WatchedLock::k_run_set> set_mutex_;  // held for a pointer copy
   RefPtr<const Set> current_;
 };
 

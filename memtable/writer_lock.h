@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "strongbin/stats/test_points.h"
+#include "strongbin/stats/watched_locks.h"
 
 namespace strongbin {
 
@@ -25,8 +26,10 @@ class WriterLock {
     YieldPoint(YieldAt::k_before_writer_lock);
     // Acquire: what the last owner wrote before its release is visible to us.
     while (held_.exchange(true, std::memory_order_acquire)) WaitUntilFree();
+    NoteLocked(WatchedLock::k_writers);
   }
   void unlock() {
+    NoteUnlocking(WatchedLock::k_writers);
     YieldPoint(YieldAt::k_before_writer_unlock);
     // Release: the next owner sees all that we wrote.
     if (enabled_) held_.store(false, std::memory_order_release);

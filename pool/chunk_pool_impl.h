@@ -20,6 +20,7 @@
 #include "strongbin/pool/pool_books.h"
 #include "strongbin/pool/pool_timer.h"
 #include "strongbin/pool/slab.h"
+#include "strongbin/stats/watched_locks.h"
 
 namespace strongbin {
 
@@ -81,7 +82,8 @@ class ChunkPool::Impl final : private PoolTimer::Client {
   }
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
+  using Mutex = WatchedMutex<WatchedLock::k_pool>;
+  using Lock = std::unique_lock<Mutex>;
 
   // Work under the mutex is cut into pieces of this many chunks (or slabs looked at), a few microseconds each, so that
   // a large release or drop does not hold up the writers.
@@ -139,7 +141,7 @@ class ChunkPool::Impl final : private PoolTimer::Client {
   std::atomic<uint64_t> user_count_{0};
   std::atomic<bool> pressure_running_{false};  // relaxed: keeps a second sweep away and guards nothing
 
-  std::mutex mutex_;
+  Mutex mutex_;
   // All below is guarded by mutex_.
   PoolBooks books_;
   uint64_t tick_ = 0;  // advances with every chunk that is lent or comes back

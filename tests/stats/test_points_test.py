@@ -90,7 +90,7 @@ class AbsentTest(unittest.TestCase):
             with self.subTest(library=library):
                 content = pathlib.Path(library).read_bytes()
                 self.assertIn(b"strongbin", content)
-                for trace in (b"STRONGBIN_MUTATION", b"test_points", b"Mutat", b"Perturb", b"YieldPoint"):
+                for trace in (b"STRONGBIN_MUTATION", b"test_points", b"Mutat", b"Perturb", b"YieldPoint", b"Watched"):
                     self.assertNotIn(trace, content)
 
 

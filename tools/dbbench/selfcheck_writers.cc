@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "strongbin/memtable/append_only_memtable.h"
+#include "strongbin/stats/watched_locks.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/latency_histogram.h"
 #include "strongbin/tools/dbbench/measure.h"
@@ -80,8 +81,22 @@ std::vector<CheckRow> ManyWriters(const CheckContext& context) {
   return rows;
 }
 
+// The longest holds while they were watched; builds without STRONGBIN_TEST_POINTS watch none.
+std::vector<CheckRow> LockHolds() {
+  std::vector<CheckRow> rows;
+#ifdef STRONGBIN_TEST_POINTS
+  StopWatchingLocks();
+#define STRONGBIN_WATCHED_LOCK(name)                                                                  \
+  rows.push_back({"longest hold of the lock \"" #name "\" by thread CPU time, meanwhile", "reported", \
+                  Duration(LongestHoldNs(WatchedLock::k_##name)), true});
+  STRONGBIN_WATCHED_LOCKS(STRONGBIN_WATCHED_LOCK)
+#undef STRONGBIN_WATCHED_LOCK
+#endif
+  return rows;
+}
+
 // Random puts over tables of 64 MiB that take turns, --keys of them, while another thread scans. Whole tables come and
-// go through the pool.
+// go through the pool, whose cold start is that of RocksDB's memtables.
 std::vector<CheckRow> LongestPut(const CheckContext& context) {
   constexpr size_t kTables = 3;
   constexpr size_t kTableBytes = size_t{64} << 20;
@@ -90,6 +105,7 @@ std::vector<CheckRow> LongestPut(const CheckContext& context) {
   const Entries entries(kKeys, /*sorted=*/false, context.config.seed);
   ChunkPoolOptions options;
   options.cap_bytes = kTables * kTableBytes * 5 / 4;
+  options.cold_start = {.huge_pages = true, .populate = true, .ahead = true};
   ChunkPool pool(options);
   std::array<std::unique_ptr<AppendOnlyMemtable>, kTables> tables;
   for (auto& table : tables) {
@@ -107,6 +123,9 @@ std::vector<CheckRow> LongestPut(const CheckContext& context) {
       ++scans;
     }
   });
+#ifdef STRONGBIN_TEST_POINTS
+  StartWatchingLocks();
+#endif
   bool done = true;
   auto puts = std::make_unique<LatencyHistogram>();
   AppendOnlyMemtable* table = tables[0].get();
@@ -127,11 +146,14 @@ std::vector<CheckRow> LongestPut(const CheckContext& context) {
   }
   stop.store(true, std::memory_order_relaxed);
   reader.join();
-  return {{"longest put of " + Grouped(puts->count()) + " by thread CPU time, tables of 64 MiB, scans beside it",
-           "< 2 ms",
-           Duration(puts->max_ns()) + "; p50 " + Duration(puts->Quantile(0.5)) + ", p99.99 " +
-               Duration(puts->Quantile(0.9999)) + "; " + Grouped(scans) + " scans of 100 keys",
-           done && static_cast<double>(puts->max_ns()) < kBoundNs}};
+  std::vector<CheckRow> rows = LockHolds();
+  rows.insert(
+      rows.begin(),
+      {"longest put of " + Grouped(puts->count()) + " by thread CPU time, tables of 64 MiB, scans beside it", "< 2 ms",
+       Duration(puts->max_ns()) + "; p50 " + Duration(puts->Quantile(0.5)) + ", p99.99 " +
+           Duration(puts->Quantile(0.9999)) + "; " + Grouped(scans) + " scans of 100 keys",
+       done && static_cast<double>(puts->max_ns()) < kBoundNs});
+  return rows;
 }
 
 constexpr std::array<Check, 2> kChecks = {&ManyWriters, &LongestPut};
