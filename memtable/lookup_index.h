@@ -90,6 +90,10 @@ class LookupIndex {
     if (match != 0) Face::WakeKey(AnyEntryOf(match));
   }
 
+  // The first of these steps before a Find, for any thread.
+  void WakeLineToRead(uint64_t hash) const {
+    if (const Line* line = HomeLineOf(hash)) __builtin_prefetch(line);
+  }
   // The handle of the newest version of `key` at or below `snapshot` that is not dead.
   std::optional<uint32_t> Find(uint64_t hash, std::string_view key, uint64_t prefix, Sequence snapshot) const;
 
@@ -299,7 +303,10 @@ std::optional<uint32_t> LookupIndex<Face>::Find(uint64_t hash, std::string_view 
       const LineView view(line, hash31, std::memory_order_acquire);
       for (uint32_t matches = view.matches; matches != 0; matches &= matches - 1) {
         const uint64_t word = line.slots[Lowest(matches)].load(std::memory_order_acquire);
-        if (IsUsed(word) && Face::HasKey(AnyEntryOf(word), key, prefix)) return Resolve(word, snapshot);
+        if (!IsUsed(word)) continue;
+        const typename Face::Slot& entry = AnyEntryOf(word);
+        Face::WakeForReader(&entry);
+        if (Face::HasKey(entry, key, prefix)) return Resolve(word, snapshot);
       }
       if (!view.is_passed) break;
     }

@@ -301,6 +301,9 @@ inline typename TableCore<Face>::Outcome TableCore<Face>::IndexEntry(uint64_t ha
 template <class Face>
 std::optional<uint32_t> TableCore<Face>::Find(std::string_view key, Sequence snapshot) const {
   const uint64_t prefix = KeyPrefix(key);
+  const uint64_t hash = HashKey(key, hash_seed_);
+  // It arrives while we look at what waits.
+  index_.WakeLineToRead(hash);
   std::optional<uint32_t> newest;
   const auto consider = [&](std::optional<uint32_t> handle) {
     if (!handle) return;
@@ -318,7 +321,6 @@ std::optional<uint32_t> TableCore<Face>::Find(std::string_view key, Sequence sna
   }
   // The base is made known before its last slots are.
   base_count = std::min(base_count, end);
-  const uint64_t hash = HashKey(key, hash_seed_);
   const uint32_t wanted = Keep(hash);
   const uint64_t first = std::max(indexed_count, base_count);
   for (uint64_t position = first; position < end; ++position) {
