@@ -66,7 +66,7 @@ class CommandsTest(unittest.TestCase):
         # A gate's results go on the same page.
         gate = self.path / "gate.jsonl"
         self.assertEqual(run("gate", "--baseline=memtable pool=off", "--candidate=memtable", "--keys=2000", "--pairs=6", f"--results={gate}",
-                             "--quiet_processors=1000", "--wait_quiet_seconds=0", "--drop_caches=false").returncode, 0)
+                             "--quiet_processors=1000", "--max_repeats=0", "--wait_quiet_seconds=0", "--drop_caches=false").returncode, 0)
         page = self.path / "page.html"
         files = sorted(str(file) for file in (self.path / "suite").glob("*.json"))
         result = run("report", *files, str(gate), f"--html={page}", f"--markdown={self.path / 'page.md'}", f"--figures={self.path / 'figures'}")

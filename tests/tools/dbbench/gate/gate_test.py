@@ -16,7 +16,7 @@ import unittest
 DBBENCH = sys.argv.pop(1)
 SMALL = ["--keys=20000", "--tests=dataset_write_random", "--batchsize=100"]
 # The test says what is to be seen whatever else the machine does.
-ANY_LOAD = ["--quiet_processors=1000", "--wait_quiet_seconds=0", "--drop_caches=false"]
+ANY_LOAD = ["--quiet_processors=1000", "--max_repeats=0", "--wait_quiet_seconds=0", "--drop_caches=false"]
 
 
 class GateTest(unittest.TestCase):

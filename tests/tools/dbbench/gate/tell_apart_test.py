@@ -27,7 +27,7 @@ class TellApartTest(unittest.TestCase):
         return subprocess.run(
             [DBBENCH, "gate", "--baseline=memtable", f"--candidate={candidate}", f"--pairs={pairs}", "--require=p50_ns=same", "--alpha=0.001",
              "--keys=200000", "--tests=dataset_write_random", "--generations=6", f"--results={self.results}",
-             "--quiet_processors=1000", "--wait_quiet_seconds=0", "--drop_caches=false"],
+             "--quiet_processors=1000", "--max_repeats=0", "--wait_quiet_seconds=0", "--drop_caches=false"],
             capture_output=True, text=True, check=False, timeout=500)
 
     def test_equal_sides_are_not_told_apart(self):
