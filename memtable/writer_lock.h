@@ -40,8 +40,16 @@ class WriterLock {
     constexpr int kSpinCount = 64;
     // Relaxed: only a hint when to try the exchange again.
     for (int spin = 0; held_.load(std::memory_order_relaxed); ++spin) {
-      if (spin >= kSpinCount) sched_yield();
+      spin < kSpinCount ? Pause() : static_cast<void>(sched_yield());
     }
+  }
+  // Leaves the core to its other thread, which may be the owner's, for some cycles.
+  static void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb");
+#endif
   }
 
   const bool enabled_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -97,8 +98,10 @@ class Entries {
 // A pool that keeps all that the checks fill.
 std::unique_ptr<ChunkPool> NewSelfcheckPool(bool huge_pages);
 
-// Puts the entries [first, end), each under its index and one as its number. False when one failed.
-bool PutRange(AppendOnlyMemtable* table, const Entries& entries, size_t first, size_t end, size_t batch_entries);
+// Puts the entries [first, end). Their sequence numbers are drawn from `sequences`, a batch's at once; without it each
+// has its index and one. False when one failed.
+bool PutRange(AppendOnlyMemtable* table, const Entries& entries, size_t first, size_t end, size_t batch_entries,
+              std::atomic<Sequence>* sequences = nullptr);
 inline bool PutAll(AppendOnlyMemtable* table, const Entries& entries, size_t batch_entries) {
   return PutRange(table, entries, 0, entries.count(), batch_entries);
 }

@@ -20,11 +20,13 @@
 namespace strongbin::dbbench {
 namespace {
 
-// The puts of all writers in a second. Each has its own part of the entries.
+// The puts of all writers in a second. Each has its own part of the entries, and takes sequence numbers from a counter
+// of all of them, as the writers of an engine do.
 double PutsPerSecond(AppendOnlyMemtable* table, const Entries& entries, size_t writers, size_t batch_entries,
                      bool* done) {
   std::atomic<size_t> ready{0};
   std::atomic<bool> all_done{true};
+  std::atomic<Sequence> sequences{1};
   std::vector<std::thread> threads;
   const size_t share = entries.count() / writers;
   std::atomic<uint64_t> first_ns{UINT64_MAX}, last_ns{0};
@@ -35,7 +37,7 @@ double PutsPerSecond(AppendOnlyMemtable* table, const Entries& entries, size_t w
       uint64_t now_ns = NowNs();
       for (uint64_t seen = first_ns.load(); now_ns < seen && !first_ns.compare_exchange_weak(seen, now_ns);) {
       }
-      const bool good = PutRange(table, entries, writer * share, (writer + 1) * share, batch_entries);
+      const bool good = PutRange(table, entries, writer * share, (writer + 1) * share, batch_entries, &sequences);
       now_ns = NowNs();
       for (uint64_t seen = last_ns.load(); now_ns > seen && !last_ns.compare_exchange_weak(seen, now_ns);) {
       }
