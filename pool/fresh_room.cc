@@ -1,8 +1,7 @@
 // The part of a pool that makes fresh room: slabs when they are asked for, and slabs ahead of that.
-#include <ctime>
-
 #include "strongbin/pool/chunk_pool_impl.h"
 #include "strongbin/pool/poison.h"
+#include "strongbin/stats/thread_cpu.h"
 
 namespace strongbin {
 namespace {
@@ -15,12 +14,6 @@ constexpr size_t kMinPopulateBytes = size_t{16} << 10;
 
 // A class with less room than this gets another slab: one that is made of the largest chunks, when both are taken.
 constexpr size_t kMinReadyBytes = kSlabBytes / 2;
-
-uint64_t ThreadCpuNs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 

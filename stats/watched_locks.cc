@@ -2,7 +2,8 @@
 
 #include <array>
 #include <cstddef>
-#include <ctime>
+
+#include "strongbin/stats/thread_cpu.h"
 
 namespace strongbin {
 namespace watched_locks_internal {
@@ -20,12 +21,6 @@ thread_local std::array<Hold, kLockCount> t_holds;
 
 // Relaxed, here and below: maxima to look at.
 std::array<std::atomic<uint64_t>, kLockCount> longest_ns{};
-
-uint64_t ThreadCpuNs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 

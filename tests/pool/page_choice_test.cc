@@ -2,13 +2,13 @@
 #include "strongbin/pool/page_choice.h"
 
 #include <cstdint>
-#include <ctime>
 #include <map>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "strongbin/pool/chunk_pool.h"
+#include "strongbin/stats/thread_cpu.h"
 #include "strongbin/tests/pool/pool_test_util.h"
 
 namespace strongbin {
@@ -88,12 +88,6 @@ class PricedSource final : public TestSource {
   uint64_t huge_ns = 0;
 
  private:
-  static uint64_t ThreadCpuNs() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-  }
-
   std::map<void*, bool> is_huge_;
 };
 

@@ -2,7 +2,6 @@
 #include "strongbin/stats/watched_locks.h"
 
 #include <cstdint>
-#include <ctime>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -11,6 +10,7 @@
 
 #include "strongbin/memtable/append_only_memtable.h"
 #include "strongbin/memtable/writer_lock.h"
+#include "strongbin/stats/thread_cpu.h"
 
 namespace strongbin {
 namespace {
@@ -18,12 +18,7 @@ namespace {
 constexpr uint64_t kLongNs = 20'000'000;
 
 void Work(uint64_t cpu_ns) {
-  const auto now_ns = [] {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-  };
-  for (const uint64_t end_ns = now_ns() + cpu_ns; now_ns() < end_ns;) {
+  for (const uint64_t end_ns = ThreadCpuNs() + cpu_ns; ThreadCpuNs() < end_ns;) {
   }
 }
 

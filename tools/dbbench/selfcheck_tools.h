@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <memory>
 #include <random>
 #include <string>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "strongbin/memtable/append_only_memtable.h"
+#include "strongbin/stats/thread_cpu.h"
 #include "strongbin/tools/dbbench/config.h"
 #include "strongbin/tools/dbbench/format.h"
 #include "strongbin/tools/dbbench/gate/statistics.h"
@@ -27,11 +27,7 @@ inline constexpr size_t kSelfcheckBatch = 100;
 
 // CPU time of this thread: another process that takes the core for a while is not counted, though its traces in the
 // caches are.
-inline double ThreadNs() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
+inline double ThreadNs() { return static_cast<double>(ThreadCpuNs()); }
 
 inline std::string Spread(const std::vector<double>& values, const char* unit) {
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
