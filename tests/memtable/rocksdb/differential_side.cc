@@ -149,10 +149,15 @@ uint64_t Side::LastMarker() const {
   return status.ok() ? DecodeNumber(marker).value_or(0) : 0;
 }
 
+std::unique_lock<std::mutex> Side::AloneIfFlushesMayNotRace() {
+  return FlushesMayRace() ? std::unique_lock<std::mutex>() : std::unique_lock(flushing_);
+}
+
 void Side::Flush(const Operation& operation, Trace* trace) {
+  const auto alone = AloneIfFlushesMayNotRace();
   rdb::FlushOptions options;
   options.allow_write_stall = true;
-  options.wait = operation.option != 2;
+  options.wait = operation.option != 2 || !FlushesMayRace();
   if (operation.option == 1) {
     trace->AddStatus("flush all", primary_.db()->Flush(options, primary_.families()));
   } else {
@@ -161,6 +166,7 @@ void Side::Flush(const Operation& operation, Trace* trace) {
 }
 
 void Side::Compact(const Operation& operation, Trace* trace) {
+  const auto alone = AloneIfFlushesMayNotRace();
   rdb::CompactRangeOptions options;
   options.bottommost_level_compaction = rdb::BottommostLevelCompaction::kForceOptimized;
   const rdb::Slice begin = operation.key ? *operation.key : rdb::Slice();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <rocksdb/memtablerep.h>
@@ -46,11 +47,17 @@ class Side {
   void UseOtherInstance(const Operation& operation, Trace* trace);
   void RunThreads(const Operation& operation, Trace* trace);
 
+  // Where memtables are merged, a flush that is asked for while another is asked for may wait for ever, with RocksDB's
+  // own memtables too (facebook/rocksdb#12094): there they come one by one, and each is waited for.
+  bool FlushesMayRace() const { return config_.min_merge_count == 1; }
+  [[nodiscard]] std::unique_lock<std::mutex> AloneIfFlushesMayNotRace();
+
   // Null for the newest state and an empty slot.
   SharedSnapshot SnapshotAt(uint64_t at) const;
   ROCKSDB_NAMESPACE::ReadOptions ReadOptionsAt(uint64_t at) const;
 
   const RoundConfig config_;
+  std::mutex flushing_;
   const KeyMaker keys_;
   const std::string directory_;
   ROCKSDB_NAMESPACE::Options options_;
