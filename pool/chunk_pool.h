@@ -34,8 +34,8 @@ struct ColdStart {
   // Make the next slab of a class of which 4 MiB are lent, pages and all, before it is asked for, on the pool's thread.
   // At most 3 MiB of a class lie ready so, none once nothing of the class is lent; the pressure hook gives them back.
   // For pools with a cap of at least one slab (2 MiB); the pool of a child of fork() starts a thread for it there.
-  // With huge_pages and populate as well, slabs get huge pages only while that thread finds them cheap, or at most
-  // twice as dear as small ones.
+  // With huge_pages and populate as well, only such slabs get huge pages, and only while that thread finds them cheap,
+  // or at most twice as dear as small ones.
   bool ahead = false;
 };
 

@@ -26,9 +26,10 @@ Slab::Pages ChunkPool::Impl::ChoosePages(size_t slot, size_t chunk_bytes, MadeBy
   if (!huge_pages_.load(std::memory_order_relaxed)) return Slab::Pages::kSmall;
   const bool fills_some = chunk_bytes >= kMinHugeChunkBytes || books_.lent_bytes(slot) >= kGreatUseBytes;
   if (!fills_some) return Slab::Pages::kSmall;
-  // Small pages are another choice only where they are populated, and prices are known only of what is made ahead.
+  // Small pages are another choice only where they are populated. Even where huge ones are cheap, one may take 5 ms:
+  // too much for a put, so they are for what is made ahead.
   if (!populate_.load(std::memory_order_relaxed) || !ahead_.load(std::memory_order_relaxed)) return Slab::Pages::kHuge;
-  const bool huge = made_by == MadeBy::kPoolsThread ? page_choice_.TriesHuge() : page_choice_.PrefersHuge();
+  const bool huge = made_by == MadeBy::kPoolsThread && page_choice_.WantsHuge();
   return huge ? Slab::Pages::kHuge : Slab::Pages::kSmall;
 }
 

@@ -11,17 +11,14 @@ namespace strongbin {
 // 0.3 ms. Where it must compact memory for one, or a hypervisor must find the memory behind it first, one costs 4 to 5
 // ms, and 512 small pages from the kernel's lists of pieces 0.5 to 0.8 ms. (docs/benchmarks.md, "Memory made ahead".)
 //
-// Invariant: until a huge slab has been made ahead nothing is known, and small pages it is: a few slabs at most.
 // A plain value; thread safety: none.
 class PageChoice {
  public:
-  // For a slab that its user will make, page by page.
-  bool PrefersHuge() const { return huge_ns_ != 0 && !HugeIsDear(); }
-
   // For the next slab that is made ahead, whose price Note will be told.
-  bool TriesHuge() const {
+  bool WantsHuge() const {
     if (huge_ns_ == 0 || huge_ns_ <= kClearingNs) return true;
-    return small_ns_ != 0 && (!HugeIsDear() || small_in_a_row_ >= kSmallBetweenTries);
+    if (small_ns_ == 0) return false;  // first the other price
+    return small_ns_ >= huge_ns_ / 2 || small_in_a_row_ >= kSmallBetweenTries;
   }
   // `cpu_ns`: of the thread that made all pages of one slab.
   void Note(bool huge, uint64_t cpu_ns) {
@@ -35,9 +32,8 @@ class PageChoice {
   // Prices change: once in so many slabs a dear huge page is tried again.
   static constexpr uint64_t kSmallBetweenTries = 64;
 
-  bool HugeIsDear() const { return huge_ns_ > kClearingNs && (small_ns_ == 0 || small_ns_ < huge_ns_ / 2); }
-
-  uint64_t huge_ns_ = 0;  // of the last one; 0: none yet
+  // Of the last one; 0: none yet.
+  uint64_t huge_ns_ = 0;
   uint64_t small_ns_ = 0;
   uint64_t small_in_a_row_ = 0;
 };

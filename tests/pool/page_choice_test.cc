@@ -20,18 +20,11 @@ constexpr uint64_t kDearNs = 5'000'000;     // one that it had not
 constexpr uint64_t kSmallNs = 700'000;      // 512 small pages
 constexpr uint64_t kMaxSmallInARow = 1000;  // more than there can be
 
-TEST(PageChoiceTest, UntilAPriceIsKnownOnlyTheMeasuredSlabIsHuge) {
-  const PageChoice choice;
-  EXPECT_FALSE(choice.PrefersHuge());
-  EXPECT_TRUE(choice.TriesHuge());
-}
-
 TEST(PageChoiceTest, CheapHugePagesAreTakenAndNothingElseTried) {
   PageChoice choice;
   for (int i = 0; i < 100; i++) {
-    ASSERT_TRUE(choice.TriesHuge());
+    ASSERT_TRUE(choice.WantsHuge());
     choice.Note(/*huge=*/true, kClearedNs);
-    ASSERT_TRUE(choice.PrefersHuge());
   }
 }
 
@@ -40,33 +33,31 @@ TEST(PageChoiceTest, DearHugePagesGiveWayToSmallOnesAndAreTriedAgainNowAndThen) 
   choice.Note(/*huge=*/true, kDearNs);
   for (int round = 0; round < 3; round++) {
     uint64_t small_count = 0;
-    for (; !choice.TriesHuge() && small_count < kMaxSmallInARow; small_count++) {
-      ASSERT_FALSE(choice.PrefersHuge());
+    for (; !choice.WantsHuge() && small_count < kMaxSmallInARow; small_count++) {
       choice.Note(/*huge=*/false, kSmallNs);
     }
     EXPECT_GE(small_count, 16u) << "a dear one among few";
     ASSERT_LT(small_count, kMaxSmallInARow) << "never again";
     choice.Note(/*huge=*/true, kDearNs);
   }
-  while (!choice.TriesHuge()) choice.Note(/*huge=*/false, kSmallNs);
+  while (!choice.WantsHuge()) choice.Note(/*huge=*/false, kSmallNs);
   choice.Note(/*huge=*/true, kClearedNs);
-  EXPECT_TRUE(choice.TriesHuge()) << "cheap again";
-  EXPECT_TRUE(choice.PrefersHuge());
+  EXPECT_TRUE(choice.WantsHuge()) << "cheap again";
 }
 
 TEST(PageChoiceTest, WhereSmallPagesAreDearTooHugeOnesStay) {
   PageChoice choice;
   choice.Note(/*huge=*/true, kDearNs);
-  ASSERT_FALSE(choice.TriesHuge()) << "the price of small ones is not known yet";
+  ASSERT_FALSE(choice.WantsHuge()) << "the price of small ones is not known yet";
   choice.Note(/*huge=*/false, kDearNs - 1);
-  EXPECT_TRUE(choice.TriesHuge());
-  EXPECT_TRUE(choice.PrefersHuge());
+  EXPECT_TRUE(choice.WantsHuge());
 }
 
 TEST(PageChoiceTest, APriceOfNothingIsAPrice) {
   PageChoice choice;
-  choice.Note(/*huge=*/true, 0);
-  EXPECT_TRUE(choice.PrefersHuge());
+  choice.Note(/*huge=*/true, kDearNs);
+  choice.Note(/*huge=*/false, 0);
+  EXPECT_FALSE(choice.WantsHuge());
 }
 
 // Making a huge slab takes its thread as long as a test says, and a slab of small pages nothing.
@@ -114,7 +105,7 @@ Maps MapsOf(PricedSource* source, const ColdStart& cold_start) {
 
 constexpr ColdStart kAll = {.huge_pages = true, .populate = true, .ahead = true};
 
-TEST(PageChoiceTest, APoolWithCheapHugePagesHasThemFromTheFirstSlabMadeAheadOn) {
+TEST(PageChoiceTest, APoolWithCheapHugePagesHasThemInAllThatIsMadeAhead) {
   PricedSource source;
   const Maps maps = MapsOf(&source, kAll);
   EXPECT_EQ(maps.small, 2u) << "what is lent before anything is made ahead";
