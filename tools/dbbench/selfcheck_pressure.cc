@@ -93,6 +93,7 @@ LongestPut Meet(size_t writers, ChunkPool* pool, const Entries& entries, const s
 std::unique_ptr<ChunkPool> NewPool() {
   ChunkPoolOptions options;
   options.cap_bytes = kCapBytes;
+  options.cold_start = kRocksDBColdStart;
   return std::make_unique<ChunkPool>(options);
 }
 

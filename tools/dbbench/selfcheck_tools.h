@@ -91,6 +91,9 @@ class Entries {
   std::vector<char> values_;
 };
 
+// What RocksDB's memtables have by default: no single put makes a huge page.
+inline constexpr ColdStart kRocksDBColdStart = {.huge_pages = true, .populate = true, .ahead = true};
+
 // A pool that keeps all that the checks fill.
 std::unique_ptr<ChunkPool> NewSelfcheckPool(bool huge_pages);
 

@@ -107,7 +107,7 @@ std::vector<CheckRow> LongestPut(const CheckContext& context) {
   const Entries entries(kKeys, /*sorted=*/false, context.config.seed);
   ChunkPoolOptions options;
   options.cap_bytes = kTables * kTableBytes * 5 / 4;
-  options.cold_start = {.huge_pages = true, .populate = true, .ahead = true};
+  options.cold_start = kRocksDBColdStart;
   ChunkPool pool(options);
   std::array<std::unique_ptr<AppendOnlyMemtable>, kTables> tables;
   for (auto& table : tables) {
