@@ -84,17 +84,15 @@ std::vector<CheckRow> ManyWriters(const CheckContext& context) {
 }
 
 // The longest holds while they were watched; builds without STRONGBIN_TEST_POINTS watch none.
-std::vector<CheckRow> LockHolds() {
-  std::vector<CheckRow> rows;
+void AddLockHolds([[maybe_unused]] std::vector<CheckRow>* rows) {
 #ifdef STRONGBIN_TEST_POINTS
   StopWatchingLocks();
-#define STRONGBIN_WATCHED_LOCK(name)                                                                  \
-  rows.push_back({"longest hold of the lock \"" #name "\" by thread CPU time, meanwhile", "reported", \
-                  Duration(LongestHoldNs(WatchedLock::k_##name)), true});
+#define STRONGBIN_WATCHED_LOCK(name)                                                                   \
+  rows->push_back({"longest hold of the lock \"" #name "\" by thread CPU time, meanwhile", "reported", \
+                   Duration(LongestHoldNs(WatchedLock::k_##name)), true});
   STRONGBIN_WATCHED_LOCKS(STRONGBIN_WATCHED_LOCK)
 #undef STRONGBIN_WATCHED_LOCK
 #endif
-  return rows;
 }
 
 // Random puts over tables of 64 MiB that take turns, --keys of them, while another thread scans. Whole tables come and
@@ -148,13 +146,12 @@ std::vector<CheckRow> LongestPut(const CheckContext& context) {
   }
   stop.store(true, std::memory_order_relaxed);
   reader.join();
-  std::vector<CheckRow> rows = LockHolds();
-  rows.insert(
-      rows.begin(),
+  std::vector<CheckRow> rows = {
       {"longest put of " + Grouped(puts->count()) + " by thread CPU time, tables of 64 MiB, scans beside it", "< 2 ms",
        Duration(puts->max_ns()) + "; p50 " + Duration(puts->Quantile(0.5)) + ", p99.99 " +
            Duration(puts->Quantile(0.9999)) + "; " + Grouped(scans) + " scans of 100 keys",
-       done && static_cast<double>(puts->max_ns()) < kBoundNs});
+       done && static_cast<double>(puts->max_ns()) < kBoundNs}};
+  AddLockHolds(&rows);
   return rows;
 }
 
