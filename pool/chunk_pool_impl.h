@@ -106,6 +106,8 @@ class ChunkPool::Impl final : private PoolTimer::Client {
   // Whether the pool's thread is to be asked for a slab of the class.
   bool WishAhead(size_t slot);  // [lock]
   void AskForThread();
+  // One slab, if it is asked for; then the wish is open until enough lies ready. Returns its bytes.
+  size_t MakeSlabAhead(size_t slot);
   void EnqueueUnused(size_t slot, GiveBackQueue* queue);                              // [lock]
   Chunk Lend(ChunkRecord* record);                                                    // [lock]
   ChunkRecord* Carve(size_t slot, ChunkKind kind, bool* was_resident);                // [lock]

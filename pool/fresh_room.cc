@@ -1,4 +1,6 @@
 // The part of a pool that makes fresh room: slabs when they are asked for, and slabs ahead of that.
+#include <algorithm>
+
 #include "strongbin/pool/chunk_pool_impl.h"
 #include "strongbin/pool/poison.h"
 #include "strongbin/stats/thread_cpu.h"
@@ -12,8 +14,13 @@ constexpr size_t kMinHugeChunkBytes = size_t{256} << 10;
 // Below, a system call costs about what it saves.
 constexpr size_t kMinPopulateBytes = size_t{16} << 10;
 
-// A class with less room than this gets another slab: one that is made of the largest chunks, when both are taken.
-constexpr size_t kMinReadyBytes = kSlabBytes / 2;
+// A class with less room than this gets more, up to twice as much. At first that is another slab once both of the
+// largest chunks are taken; the more is lent, the faster it may be going, and the dearer it is to wake the thread for
+// each slab.
+size_t ReadyBytes(uint64_t lent_bytes) {
+  constexpr uint64_t kLentForReady = 32;
+  return std::clamp<uint64_t>(lent_bytes / kLentForReady, kSlabBytes / 2, 2 * kSlabBytes);
+}
 
 }  // namespace
 
@@ -89,7 +96,8 @@ void ChunkPool::Impl::Populate(const Chunk& chunk) {
 bool ChunkPool::Impl::WishAhead(size_t slot) {
   if (slot == kOversizeSlot || !ahead_.load(std::memory_order_relaxed) || wished_ahead_[slot]) return false;
   if (under_pressure_[slot] || cap_bytes() < kSlabBytes || !source_->carves_slabs()) return false;
-  if (books_.lent_bytes(slot) < kGreatUseBytes || books_.slab_free_bytes(slot) >= kMinReadyBytes) return false;
+  const uint64_t lent_bytes = books_.lent_bytes(slot);
+  if (lent_bytes < kGreatUseBytes || books_.slab_free_bytes(slot) >= ReadyBytes(lent_bytes)) return false;
   wished_ahead_.set(slot);
   return true;
 }
@@ -104,40 +112,46 @@ void ChunkPool::Impl::AskForThread() {
 size_t ChunkPool::Impl::MakeAhead() {
   size_t made_bytes = 0;
   for (size_t slot = 0; slot < kSizeClassCount; slot++) {
-    uint64_t sweep_count = 0;
-    Slab::Pages pages;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!wished_ahead_[slot]) continue;
-      if (under_pressure_[slot]) {
-        wished_ahead_.reset(slot);
-        continue;
-      }
-      sweep_count = sweep_count_;
-      pages = ChoosePages(slot, ClassBytes(slot), MadeBy::kPoolsThread);
-    }
-    Slab* const slab = MapSlab(slot, ClassBytes(slot), pages);
-    const uint64_t start_ns = ThreadCpuNs();
-    if (slab != nullptr) source_->Populate(slab->base(), slab->bytes());
-    const uint64_t took_ns = ThreadCpuNs() - start_ns;
-    {
-      const std::lock_guard lock(mutex_);
-      wished_ahead_.reset(slot);
-      if (slab == nullptr) continue;
-      page_choice_.Note(pages == Slab::Pages::kHuge, took_ns);
-      // Not if the pool was emptied, or the class has come out of use, in the meantime.
-      if (sweep_count == sweep_count_ && books_.lent_bytes(slot) > 0) {
-        slab->MarkResident();
-        LinkSlab(slab);
-        UpdateRoom(slab);
-        books_.MadeAhead(slot, slab->bytes());
-        made_bytes += slab->bytes();
-        continue;
-      }
-    }
-    UnmapSlab(slab);
+    while (const size_t slab_bytes = MakeSlabAhead(slot)) made_bytes += slab_bytes;
   }
   return made_bytes;
+}
+
+size_t ChunkPool::Impl::MakeSlabAhead(size_t slot) {
+  uint64_t sweep_count = 0;
+  Slab::Pages pages;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!wished_ahead_[slot]) return 0;
+    if (under_pressure_[slot]) {
+      wished_ahead_.reset(slot);
+      return 0;
+    }
+    sweep_count = sweep_count_;
+    pages = ChoosePages(slot, ClassBytes(slot), MadeBy::kPoolsThread);
+  }
+  Slab* const slab = MapSlab(slot, ClassBytes(slot), pages);
+  const uint64_t start_ns = ThreadCpuNs();
+  if (slab != nullptr) source_->Populate(slab->base(), slab->bytes());
+  const uint64_t took_ns = ThreadCpuNs() - start_ns;
+  {
+    const std::lock_guard lock(mutex_);
+    wished_ahead_.reset(slot);
+    if (slab == nullptr) return 0;
+    page_choice_.Note(pages == Slab::Pages::kHuge, took_ns);
+    // Not if the pool was emptied, or the class has come out of use, in the meantime.
+    const uint64_t lent_bytes = books_.lent_bytes(slot);
+    if (sweep_count == sweep_count_ && lent_bytes > 0) {
+      slab->MarkResident();
+      LinkSlab(slab);
+      UpdateRoom(slab);
+      books_.MadeAhead(slot, slab->bytes());
+      wished_ahead_.set(slot, books_.slab_free_bytes(slot) < 2 * ReadyBytes(lent_bytes));
+      return slab->bytes();
+    }
+  }
+  UnmapSlab(slab);
+  return 0;
 }
 
 void ChunkPool::Impl::EnqueueUnused(size_t slot, GiveBackQueue* queue) {
