@@ -20,8 +20,9 @@ namespace strongbin {
 
 // Insert-only extendible hashing over segments of cache lines.
 //
-// A line holds eight 8-byte slots: 31 bits of hash, and either the handle of the only version of a key or the id of
-// its version list. A key lies in its home line or behind it; a line that keys have passed carries an overflow mark.
+// A line holds eight 8-byte slots: 31 bits of hash, and either the handle of the only entry with that hash or the id of
+// the list of all of them, mostly versions of one key. A hash lies in its home line or behind it; a line that others
+// have passed carries an overflow mark.
 // Segments of up to kMaxLines lines are reached through a directory by the upper hash bits; a segment that fills up is
 // first made larger and then split by one more bit. Everything that growth needs is in the slots: no key is read again.
 // Idea: R. Fagin et al., "Extendible hashing"; line buckets as in cache-conscious hash tables.
@@ -30,12 +31,13 @@ namespace strongbin {
 // Thread safety: one writer (Insert); any number of lock-free readers (Find), beside the writer.
 // How readers stay right while a segment is split: the sibling is filled and put into the directory before the moved
 // slots are cleared; a reader that finds nothing looks at the directory again and starts over if its segment has been
-// replaced or split. Slots that it finds are verified against the key, so a stale slot can mislead nobody.
+// replaced or split. Entries that it finds are verified against the key, so a stale slot can mislead nobody.
 // Lifetime: what Find answers is a handle of the log's. When memory is refused: Insert answers so, and the index finds
 // what it found before.
-// Cost: a find touches one line, then the entry; an insert the same. Growth moves a slot about once over its life; the
-// longest single pause is one split of kMaxLines lines, or one doubling of the directory (16 bytes for each segment of
-// about 2,500 keys).
+// Cost: a find touches one line, then the entry, through its list if there is one; an insert the line and the head of
+// the list, and other entries only where it is not known that the new one is the newest. Growth moves a slot about once
+// over its life; the longest single pause is one split of kMaxLines lines, or one doubling of the directory (16 bytes
+// for each segment of about 2,500 keys).
 template <class Face>
 class LookupIndex {
  public:
@@ -59,35 +61,31 @@ class LookupIndex {
   // Relaxed: a reader that sees a root loads it again, with acquire, before it follows it.
   bool empty() const { return root_.load(std::memory_order_relaxed) == 0; }
 
-  // Four steps that bring into the cache what Insert will look at, each when the one before has arrived: the home line
-  // of a hash; the entry or list that a slot with this hash leads to; the newest entry of a list; the bytes of the
-  // entry's key. For several hashes each step is taken side by side, and nothing but it: then their misses and the
-  // translations of their addresses overlap. Writer only, which reads what it wrote itself.
+  // Steps that bring into the cache what Insert will look at, each when the one before has arrived: the home line of a
+  // hash; the head of the list that a slot with this hash leads to; and for an entry that may not be the newest, the
+  // entry that such a slot leads to. For several hashes each step is taken side by side, and nothing but it: then their
+  // misses and the translations of their addresses overlap. Writer only, which reads what it wrote itself.
   void WakeLine(uint64_t hash) const {
     if (const Line* line = HomeLineOf(hash)) __builtin_prefetch(line, 1);
   }
-  // What the first slot with this hash in its home line leads to, for the steps that follow; 0 when there is none.
+  // What the slot with this hash in its home line leads to, for the steps that follow; 0 when there is none.
   uint32_t MatchOf(uint64_t hash) const {
     const Line* line = HomeLineOf(hash);
     if (line == nullptr) return 0;
     const LineView view(*line, Hash31(hash), std::memory_order_relaxed);
+    // Insert will look behind it. (Behind the last line of a segment is none of its: no harm.)
+    if (view.is_passed) __builtin_prefetch(line + 1, 1);
     const uint32_t matches = view.matches & ~view.unused;
     return matches == 0 ? 0 : static_cast<uint32_t>(line->slots[Lowest(matches)].load(std::memory_order_relaxed));
   }
-  void WakeMatch(uint32_t match) const {
-    if ((match & kIsList) != 0) {
-      Versions()->WakeHead(static_cast<uint32_t>(match & kValueMask));
-    } else if (match != 0) {
-      Face::WakeSlot(log_.At(match - 1));
-    }
+  void WakeList(uint32_t match) const {
+    if ((match & kIsList) != 0) Versions()->WakeHead(static_cast<uint32_t>(match & kValueMask));
   }
-  void WakeNewest(uint32_t match) const {
-    if ((match & kIsList) != 0) {
-      Face::WakeSlot(log_.At(Versions()->Newest(static_cast<uint32_t>(match & kValueMask))));
-    }
-  }
-  void WakeKey(uint32_t match) const {
-    if (match != 0) Face::WakeKey(AnyEntryOf(match));
+  void WakeEntry(uint32_t match) const {
+    if (match == 0) return;
+    const uint32_t handle =
+        (match & kIsList) != 0 ? Versions()->Newest(static_cast<uint32_t>(match & kValueMask)) : match - 1;
+    Face::WakeSlot(log_.At(handle));
   }
 
   // The first of these steps before a Find, for any thread.
@@ -97,10 +95,12 @@ class LookupIndex {
   // The handle of the newest version of `key` at or below `snapshot` that is not dead.
   std::optional<uint32_t> Find(uint64_t hash, std::string_view key, uint64_t prefix, Sequence snapshot) const;
 
-  // Makes the entry at `handle` findable. `hash` is that of its key.
-  [[nodiscard]] Outcome Insert(uint64_t hash, uint32_t handle);
+  // Makes the entry at `handle` findable. `hash` is that of its key. `is_newest`: its sequence number is higher than
+  // those of all entries that are in the index, dead ones too.
+  [[nodiscard]] Outcome Insert(uint64_t hash, uint32_t handle, bool is_newest);
 
-  uint64_t key_count() const { return key_count_; }                // writer only
+  // Distinct hashes, which are as many as keys but for chance: one key in 2^32 / n of n. Writer only.
+  uint64_t key_count() const { return key_count_; }
   uint64_t longest_chain_slots() const { return longest_chain_; }  // writer only
   size_t reserved_bytes() const {
     return segments_.reserved_bytes() + directories_.reserved_bytes() + (Versions() ? Versions()->reserved_bytes() : 0);
@@ -231,23 +231,24 @@ class LookupIndex {
     return &segment.lines()[hash31 & segment.line_mask()];
   }
 
-  std::optional<uint32_t> Resolve(uint64_t word, Sequence snapshot) const {
-    if ((word & kIsList) != 0) return Versions()->Find(static_cast<uint32_t>(word & kValueMask), snapshot);
-    const auto handle = static_cast<uint32_t>(word & kValueMask) - 1;
-    const auto& entry = *log_.At(handle);
-    if (Face::SequenceOf(entry) > snapshot || Face::IsDead(entry)) return std::nullopt;
-    return handle;
-  }
-  // Some entry of the key that a slot stands for.
-  const typename Face::Slot& AnyEntryOf(uint64_t word) const {
-    if ((word & kIsList) == 0) return *log_.At(static_cast<uint32_t>(word & kValueMask) - 1);
-    return *log_.At(Versions()->Newest(static_cast<uint32_t>(word & kValueMask)));
+  // The handle of the newest version of the key among what a slot stands for.
+  std::optional<uint32_t> Resolve(uint64_t word, std::string_view key, uint64_t prefix, Sequence snapshot) const {
+    const auto value = static_cast<uint32_t>(word & kValueMask);
+    if ((word & kIsList) != 0) return Versions()->Find(value, key, prefix, snapshot);
+    const typename Face::Slot& entry = *log_.At(value - 1);
+    Face::WakeForReader(&entry);
+    if (!Face::HasKey(entry, key, prefix) || Face::SequenceOf(entry) > snapshot || Face::IsDead(entry)) {
+      return std::nullopt;
+    }
+    return value - 1;
   }
 
   static uint64_t NewWord(uint32_t hash31, uint32_t handle) { return (uint64_t{hash31} << kHashShift) | (handle + 1); }
-  [[gnu::noinline]] Outcome InsertSlow(uint32_t hash31, uint32_t handle);
-  Slot* FindSlot(const SegmentRef& segment, uint32_t hash31, const typename Face::Slot& entry);
-  Outcome AddVersion(Slot& slot, uint32_t handle);
+  [[gnu::noinline]] Outcome InsertSlow(uint32_t hash31, uint32_t handle, bool is_newest);
+  Slot* FindSlot(const SegmentRef& segment, uint32_t hash31);
+  Outcome AddVersion(Slot& slot, uint32_t handle, bool is_newest);
+  // Whether they are the same key and sequence.
+  bool IsDuplicate(uint32_t there, uint32_t handle) const;
   // Puts a word into a free slot, whose mark stays. Release: a reader that sees the word sees the entry it leads to.
   static void Fill(Slot& slot, uint64_t word) {
     slot.store(word | (slot.load(std::memory_order_relaxed) & kOverflow), std::memory_order_release);
@@ -303,10 +304,8 @@ std::optional<uint32_t> LookupIndex<Face>::Find(uint64_t hash, std::string_view 
       const LineView view(line, hash31, std::memory_order_acquire);
       for (uint32_t matches = view.matches; matches != 0; matches &= matches - 1) {
         const uint64_t word = line.slots[Lowest(matches)].load(std::memory_order_acquire);
-        if (!IsUsed(word)) continue;
-        const typename Face::Slot& entry = AnyEntryOf(word);
-        Face::WakeForReader(&entry);
-        if (Face::HasKey(entry, key, prefix)) return Resolve(word, snapshot);
+        // Looked at again: it may have been cleared, and taken by another hash, since.
+        if (IsUsed(word) && SlotHash(word) == hash31) return Resolve(word, key, prefix, snapshot);
       }
       if (!view.is_passed) break;
     }
@@ -318,20 +317,23 @@ std::optional<uint32_t> LookupIndex<Face>::Find(uint64_t hash, std::string_view 
 }
 
 template <class Face>
-inline typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uint32_t handle) {
+inline typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t hash, uint32_t handle, bool is_newest) {
   const uint32_t hash31 = Hash31(hash);
   const Root root = LoadRoot();
   if (root.directory == nullptr) [[unlikely]]
-    return InsertSlow(hash31, handle);
+    return InsertSlow(hash31, handle, is_newest);
   const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
   Line& line = segment.lines()[hash31 & segment.line_mask()];
   // Relaxed: the writer reads what it wrote itself.
   const LineView view(line, hash31, std::memory_order_relaxed);
   uint64_t& live_count = root.FirstEntryOf(segment, hash31).live_count;
-  // The usual case: no key with this hash, room in its home line and no key of that line elsewhere.
-  if ((view.matches & ~view.unused) != 0 || view.unused == 0 || view.is_passed || live_count >= MaxLiveCount(segment))
-      [[unlikely]] {
-    return InsertSlow(hash31, handle);
+  // A version, mostly.
+  if (const uint32_t matches = view.matches & ~view.unused; matches != 0) {
+    return AddVersion(line.slots[Lowest(matches)], handle, is_newest);
+  }
+  // The usual case otherwise: room in its home line and nothing of that line elsewhere.
+  if (view.unused == 0 || view.is_passed || live_count >= MaxLiveCount(segment)) [[unlikely]] {
+    return InsertSlow(hash31, handle, is_newest);
   }
   Fill(line.slots[Lowest(view.unused)], NewWord(hash31, handle));
   ++live_count;

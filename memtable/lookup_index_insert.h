@@ -8,14 +8,14 @@
 
 namespace strongbin {
 
-// The rest of Insert: looks for the key in all lines that it may be in, grows its segment when that is full.
+// The rest of Insert: looks for the hash in all lines that it may be in, grows its segment when that is full.
 template <class Face>
-typename LookupIndex<Face>::Outcome LookupIndex<Face>::InsertSlow(uint32_t hash31, uint32_t handle) {
+typename LookupIndex<Face>::Outcome LookupIndex<Face>::InsertSlow(uint32_t hash31, uint32_t handle, bool is_newest) {
   if (empty() && !Start()) return Outcome::kOutOfMemory;
   for (;;) {
     const Root root = LoadRoot();
     const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
-    if (Slot* slot = FindSlot(segment, hash31, *log_.At(handle))) return AddVersion(*slot, handle);
+    if (Slot* slot = FindSlot(segment, hash31)) return AddVersion(*slot, handle, is_newest);
     uint64_t& live_count = root.FirstEntryOf(segment, hash31).live_count;
     if (live_count < MaxLiveCount(segment)) {
       const uint64_t passed_slots = Place(segment, NewWord(hash31, handle));
@@ -28,41 +28,33 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::InsertSlow(uint32_t hash3
   }
 }
 
-// The slot that stands for the key of `entry`; null when there is none. Writer only.
+// The slot that stands for the hash; null when there is none. Writer only.
 template <class Face>
-typename LookupIndex<Face>::Slot* LookupIndex<Face>::FindSlot(const SegmentRef& segment, uint32_t hash31,
-                                                              const typename Face::Slot& entry) {
+typename LookupIndex<Face>::Slot* LookupIndex<Face>::FindSlot(const SegmentRef& segment, uint32_t hash31) {
   const uint32_t mask = segment.line_mask();
   uint32_t line_number = hash31 & mask;
   for (uint32_t passed = 0; passed <= mask; ++passed, line_number = (line_number + 1) & mask) {
     Line& line = segment.lines()[line_number];
     const LineView view(line, hash31, std::memory_order_relaxed);
-    for (uint32_t matches = view.matches & ~view.unused; matches != 0; matches &= matches - 1) {
-      Slot& slot = line.slots[Lowest(matches)];
-      const auto& other = AnyEntryOf(slot.load(std::memory_order_relaxed));
-      if (Face::HasKey(other, Face::Key(entry), Face::Prefix(entry))) return &slot;
-    }
+    if (const uint32_t matches = view.matches & ~view.unused; matches != 0) return &line.slots[Lowest(matches)];
     if (!view.is_passed) break;
   }
   return nullptr;
 }
 
 template <class Face>
-typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, uint32_t handle) {
+typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, uint32_t handle, bool is_newest) {
   const uint64_t word = slot.load(std::memory_order_relaxed);
-  const uint64_t kept = word & ~(kIsList | kValueMask);
-  uint32_t list_id;
+  const auto value = static_cast<uint32_t>(word & kValueMask);
+  uint32_t list_id = value;
   if ((word & kIsList) == 0) {
-    const auto only = static_cast<uint32_t>(word & kValueMask) - 1;
-    const auto& entry = *log_.At(only);
-    if (Face::SequenceOf(entry) == Face::SequenceOf(*log_.At(handle)) && !Face::IsDead(entry))
-      return Outcome::kDuplicate;
-    const std::optional<uint32_t> created = MakeVersions() ? Versions()->Create(only, handle) : std::nullopt;
+    const uint32_t only = value - 1;
+    if (!is_newest && IsDuplicate(only, handle)) return Outcome::kDuplicate;
+    const std::optional<uint32_t> created = MakeVersions() ? Versions()->Create(only, handle, is_newest) : std::nullopt;
     if (!created) return Outcome::kOutOfMemory;
     list_id = *created;
   } else {
-    list_id = static_cast<uint32_t>(word & kValueMask);
-    switch (Versions()->Add(&list_id, handle)) {
+    switch (Versions()->Add(&list_id, handle, is_newest)) {
       case VersionLists<Face>::Outcome::kAdded:
         break;
       case VersionLists<Face>::Outcome::kDuplicate:
@@ -70,10 +62,19 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, ui
       case VersionLists<Face>::Outcome::kOutOfMemory:
         return Outcome::kOutOfMemory;
     }
+    if (list_id == value) return Outcome::kNewVersion;
   }
-  // Release: a reader that sees the id sees the list. Also a no-op store when the list has kept its id.
-  slot.store(kept | kIsList | list_id, std::memory_order_release);
+  // Release: a reader that sees the id sees the list.
+  slot.store((word & ~(kIsList | kValueMask)) | kIsList | list_id, std::memory_order_release);
   return Outcome::kNewVersion;
+}
+
+template <class Face>
+bool LookupIndex<Face>::IsDuplicate(uint32_t there, uint32_t handle) const {
+  const typename Face::Slot& old = *log_.At(there);
+  const typename Face::Slot& entry = *log_.At(handle);
+  return Face::SequenceOf(old) == Face::SequenceOf(entry) && !Face::IsDead(old) &&
+         Face::HasKey(old, Face::Key(entry), Face::Prefix(entry));
 }
 
 // Puts a word into the first free slot from its home line on and marks the lines it passes. The segment must have one.

@@ -27,6 +27,7 @@ class SequenceWindow {
       Advance(word);
       on_advance();
     }
+    above_all_ = std::max(above_all_, sequence + 1);
     if (word + kWords <= last_word_) return false;
     uint64_t& bits = words_[word % kWords];
     const uint64_t bit = uint64_t{1} << (sequence % 64);
@@ -36,7 +37,17 @@ class SequenceWindow {
   }
 
   // Any number up to this one may have been used.
-  void NoteAllUpTo(Sequence sequence) { known_from_ = std::max(known_from_, sequence + 1); }
+  void NoteAllUpTo(Sequence sequence) {
+    known_from_ = std::max(known_from_, sequence + 1);
+    above_all_ = std::max(above_all_, sequence + 1);
+  }
+
+  // Whether `sequence` is higher than all that were noted before, in whichever way. Notes it for this question alone.
+  bool NoteHighest(Sequence sequence) {
+    const bool is_highest = sequence >= above_all_;
+    if (is_highest) above_all_ = sequence + 1;
+    return is_highest;
+  }
 
  private:
   static constexpr uint64_t kWords = 16;
@@ -50,6 +61,7 @@ class SequenceWindow {
   std::array<uint64_t, kWords> words_{};
   uint64_t last_word_ = 0;
   Sequence known_from_ = 0;
+  Sequence above_all_ = 0;  // one more than the highest
 };
 
 }  // namespace strongbin

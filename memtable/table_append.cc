@@ -148,6 +148,7 @@ Status TableState::AppendIndexed(std::span<const Write> writes, size_t built_cou
   std::array<uint64_t, kBlock> hashes;
   for (size_t begin = 0; begin < writes.size(); begin += kBlock) {
     const size_t count = std::min(kBlock, writes.size() - begin);
+    const LogWalk<Entry> block = walk;
     for (size_t i = 0; i < count; ++i) {
       Entry* entry = walk.Next(log_);
       if (begin + i >= built_count && !BuildEntry(writes[begin + i], entry, first + begin + i)) {
@@ -160,11 +161,10 @@ Status TableState::AppendIndexed(std::span<const Write> writes, size_t built_cou
     }
     std::array<uint32_t, kBlock> matches;
     for (size_t i = 0; i < count; ++i) matches[i] = core_.index().MatchOf(hashes[i]);
-    for (size_t i = 0; i < count; ++i) core_.index().WakeMatch(matches[i]);
-    for (size_t i = 0; i < count; ++i) core_.index().WakeNewest(matches[i]);
-    for (size_t i = 0; i < count; ++i) core_.index().WakeKey(matches[i]);
+    for (size_t i = 0; i < count; ++i) core_.index().WakeList(matches[i]);
+    LogWalk<Entry> indexed = block;
     for (size_t i = 0; i < count; ++i) {
-      const Outcome outcome = core_.IndexEntry(hashes[i], log_.HandleAt(first + begin + i));
+      const Outcome outcome = core_.IndexEntry(hashes[i], *indexed.Next(log_), log_.HandleAt(first + begin + i));
       if (Core::IsDone(outcome)) [[likely]]
         continue;
       AbandonIndexed(begin + i);

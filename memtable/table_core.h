@@ -84,7 +84,7 @@ class TableCore {
   void SealBase();
   uint64_t HashOf(const Slot& entry) const { return HashKey(Face::Key(entry), hash_seed_); }
   // Requires a sealed base and that nothing waits.
-  Outcome IndexEntry(uint64_t hash, uint32_t handle);
+  Outcome IndexEntry(uint64_t hash, const Slot& entry, uint32_t handle);
   // All entries below `end` are in the index or the base.
   void SetIndexed(uint64_t end, Sequence max_sequence) {
     sequences_.NoteAllUpTo(max_sequence);
@@ -160,7 +160,7 @@ class TableCore {
     return true;
   }
   bool IndexOldest();
-  void Defer(uint64_t hash);
+  void Defer(uint64_t hash, bool is_newest);
   void FetchAhead(uint64_t end);
 
   const Log& log_;
@@ -174,8 +174,11 @@ class TableCore {
   const Slot* last_in_base_ = nullptr;
   SequenceWindow sequences_;
   uint64_t pending_count_ = 0;                       // the last entries of the log, which are not in the index yet
+  uint64_t pending_newest_ = 0;                      // whether they are newer than all before, one bit a position
   std::array<uint32_t, kPlaces> pending_matches_{};  // what the index had for them, by position
-  uint32_t matched_blocks_ = 0;                      // one bit each, for whether it had anything; the newest lowest
+  // One bit for each block, the newest lowest: whether it had anything; whether that must be looked at.
+  uint32_t matched_blocks_ = 0;
+  uint32_t compared_blocks_ = 0;
 
   // The hashes of the last entries that had to wait, by position, or kUnknownHash. See Find for the order.
   std::array<std::atomic<uint32_t>, kPlaces> pending_hashes_{};
@@ -189,6 +192,7 @@ class TableCore {
 template <class Face>
 inline bool TableCore<Face>::AddOne(const Slot& entry) {
   const Sequence sequence = Face::SequenceOf(entry);
+  const bool is_newest = sequences_.NoteHighest(sequence);
   const bool is_new = sequences_.NoteNew(sequence, [this] { ReportProgress(); });
   if (ascending_) {
     const int step = StepFrom(last_in_base_, entry);
@@ -201,17 +205,19 @@ inline bool TableCore<Face>::AddOne(const Slot& entry) {
   }
   if (!is_new && Contains(Face::Key(entry), sequence)) return false;
   MakeRoomForOne();
-  Defer(HashOf(entry));
+  Defer(HashOf(entry), is_newest);
   return true;
 }
 
 template <class Face>
-inline void TableCore<Face>::Defer(uint64_t hash) {
+inline void TableCore<Face>::Defer(uint64_t hash, bool is_newest) {
   const uint64_t position = log_.writer_size();
   // Release: pairs with Find, for which an overwritten hash means that the entry of the old one is in the index. Where
   // the old one waits still, for want of memory, neither is known.
   const bool place_is_free = pending_count_ < kMaxPending;
   pending_hashes_[position % kPlaces].store(place_is_free ? Keep(hash) : kUnknownHash, std::memory_order_release);
+  const uint64_t place_bit = uint64_t{1} << (position % kPlaces);
+  pending_newest_ = place_is_free && is_newest ? pending_newest_ | place_bit : pending_newest_ & ~place_bit;
   ++pending_count_;
   if (place_is_free && pending_count_ % kBlock == 0) FetchAhead(position + 1);
 }
@@ -229,15 +235,16 @@ void TableCore<Face>::FetchAhead(uint64_t end) {
     return HashOfKept(pending_hashes_[place].load(std::memory_order_relaxed));
   };
   for_block(0, [&](uint64_t place) { index_.WakeLine(hash_at(place)); });
-  uint32_t any_match = 0;
-  for_block(1, [&](uint64_t place) { any_match |= pending_matches_[place] = index_.MatchOf(hash_at(place)); });
+  uint32_t any_match = 0, any_compared = 0;
+  for_block(1, [&](uint64_t place) {
+    any_match |= pending_matches_[place] = index_.MatchOf(hash_at(place));
+    any_compared |= (pending_newest_ >> place & 1) == 0 ? pending_matches_[place] : 0;
+  });
   matched_blocks_ = matched_blocks_ << 1 | (any_match != 0);
-  const auto for_matched_block = [&](uint64_t number, auto&& step) {
-    if ((matched_blocks_ >> (number - 1) & 1) != 0) for_block(number, step);
-  };
-  for_matched_block(1, [&](uint64_t place) { index_.WakeMatch(pending_matches_[place]); });
-  for_matched_block(2, [&](uint64_t place) { index_.WakeNewest(pending_matches_[place]); });
-  for_matched_block(3, [&](uint64_t place) { index_.WakeKey(pending_matches_[place]); });
+  compared_blocks_ = compared_blocks_ << 1 | (any_compared != 0);
+  if ((matched_blocks_ & 1) != 0) for_block(1, [&](uint64_t place) { index_.WakeList(pending_matches_[place]); });
+  if ((compared_blocks_ >> 1 & 1) != 0)
+    for_block(2, [&](uint64_t place) { index_.WakeEntry(pending_matches_[place]); });
 }
 
 template <class Face>
@@ -246,7 +253,8 @@ bool TableCore<Face>::IndexOldest() {
   const uint32_t handle = log_.HandleAt(position);
   const uint32_t kept = pending_hashes_[position % kPlaces].load(std::memory_order_relaxed);
   const uint64_t hash = kept != kUnknownHash ? HashOfKept(kept) : HashOf(*log_.At(handle));
-  const Outcome outcome = index_.Insert(hash, handle);
+  const bool is_newest = kept != kUnknownHash && (pending_newest_ >> (position % kPlaces) & 1) != 0;
+  const Outcome outcome = index_.Insert(hash, handle, is_newest);
   assert(outcome != Outcome::kDuplicate);
   if (outcome == Outcome::kOutOfMemory) return false;
   --pending_count_;
@@ -273,7 +281,7 @@ void TableCore<Face>::SealBase() {
   for (uint64_t position = 0; is_indexed && position < base_count; ++position) {
     const uint32_t handle = log_.HandleAt(position);
     // Without memory the base stays, however short, beside what of it is in the index already.
-    is_indexed = index_.Insert(HashOf(*log_.At(handle)), handle) != Outcome::kOutOfMemory;
+    is_indexed = index_.Insert(HashOf(*log_.At(handle)), handle, /*is_newest=*/false) != Outcome::kOutOfMemory;
   }
   // Release: as below, and before the base is seen gone.
   indexed_count_.store(base_count, std::memory_order_release);
@@ -293,9 +301,11 @@ bool TableCore<Face>::FindInBase(const Slot& entry) const {
 }
 
 template <class Face>
-inline typename TableCore<Face>::Outcome TableCore<Face>::IndexEntry(uint64_t hash, uint32_t handle) {
-  if (base_count_.load(std::memory_order_relaxed) != 0 && FindInBase(*log_.At(handle))) return Outcome::kDuplicate;
-  return index_.Insert(hash, handle);
+inline typename TableCore<Face>::Outcome TableCore<Face>::IndexEntry(uint64_t hash, const Slot& entry,
+                                                                     uint32_t handle) {
+  const bool is_newest = sequences_.NoteHighest(Face::SequenceOf(entry));
+  if (!is_newest && base_count_.load(std::memory_order_relaxed) != 0 && FindInBase(entry)) return Outcome::kDuplicate;
+  return index_.Insert(hash, handle, is_newest);
 }
 
 template <class Face>

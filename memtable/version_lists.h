@@ -1,11 +1,13 @@
-// The versions of keys that have more than one, newest first.
+// The entries that share a hash, mostly versions of one key, newest first.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <new>
 #include <optional>
+#include <string_view>
 
 #include "strongbin/memtable/append_log.h"
 #include "strongbin/memtable/skip_levels.h"
@@ -14,8 +16,9 @@
 
 namespace strongbin {
 
-// Skip lists ordered by falling sequence number, one for each key with two versions or more. Idea: W. Pugh's skip list;
-// heights follow from the entry's handle, so that nothing need be stored of them.
+// Skip lists ordered by falling sequence number, one for each hash with two entries or more. Idea: W. Pugh's skip list;
+// heights follow from the entry's handle, so that nothing need be stored of them. A list may hold a second key, whose
+// hash is the same by chance: so a writer that knows its entry to be the newest adds it without a look at any other.
 //
 // A list is named by its id: the number of its first word. Head: [levels][count][handle of the newest][next of each
 // level]; node: [handle of the entry][next of each level]; words are numbers of nodes, 0 for none.
@@ -24,8 +27,8 @@ namespace strongbin {
 // Thread safety: one writer (Create, Add); any number of readers beside it (Find), through an id that they got by
 // acquire. Invariants: nodes never move or leave; a node is linked level by level from the bottom, each link stored
 // with release after the node is whole, so a reader sees whole nodes only. When memory is refused: Create and Add
-// answer so and nothing has changed. Cost: adding the newest version and finding the newest O(1), else O(log versions)
-// expected.
+// answer so and nothing has changed. Cost: adding the newest entry touches the head and a new node, finding the newest
+// is O(1), else O(log entries) expected.
 template <class Face>
 class VersionLists {
  public:
@@ -35,36 +38,38 @@ class VersionLists {
 
   VersionLists(ChunkSupply* supply, const Log& log) : log_(log), words_(supply, ChunkKind::k_index) {}
 
-  // A list of two versions. Requires different sequence numbers.
-  [[nodiscard]] std::optional<ListId> Create(uint32_t first_handle, uint32_t second_handle) {
+  // A list of two entries. `second_is_newest`: by its sequence number, as the caller knows. Otherwise the two must not
+  // be duplicates.
+  [[nodiscard]] std::optional<ListId> Create(uint32_t first_handle, uint32_t second_handle, bool second_is_newest) {
     const std::optional<ListId> head = NewHead(kLowLevels);
-    if (!head || AddNode(*head, first_handle) != Outcome::kAdded || AddNode(*head, second_handle) != Outcome::kAdded) {
-      return std::nullopt;
-    }
-    return head;
+    if (!head || AddNewest(*head, first_handle) != Outcome::kAdded) return std::nullopt;
+    const Outcome outcome = second_is_newest ? AddNewest(*head, second_handle) : AddInOrder(*head, second_handle);
+    return outcome == Outcome::kAdded ? head : std::nullopt;
   }
 
-  // Adds a version. The list may get another id, which takes the place of the old one for later callers; readers
-  // that hold the old one go on.
-  [[nodiscard]] Outcome Add(ListId* head, uint32_t handle) {
-    const Outcome outcome = AddNode(*head, handle);
+  // Adds an entry; `is_newest` as above. The list may get another id, which takes the place of the old one for later
+  // callers; readers that hold the old one go on.
+  [[nodiscard]] Outcome Add(ListId* head, uint32_t handle, bool is_newest) {
+    const Outcome outcome = is_newest ? AddNewest(*head, handle) : AddInOrder(*head, handle);
     if (outcome == Outcome::kAdded && Word(*head + kCount) > kGrowAtCount && Word(*head) == kLowLevels) Heighten(head);
     return outcome;
   }
 
-  // The handle of the newest version at or below `snapshot` that is not dead.
-  std::optional<uint32_t> Find(ListId head, Sequence snapshot) const {
-    const uint32_t newest = Newest(head);
-    const auto& entry = *log_.At(newest);
-    if (Face::SequenceOf(entry) > snapshot || Face::IsDead(entry)) [[unlikely]] {
-      return FindOlder(head, snapshot);
+  // The handle of the newest version of `key` at or below `snapshot` that is not dead.
+  std::optional<uint32_t> Find(ListId head, std::string_view key, uint64_t prefix, Sequence snapshot) const {
+    // Acquire: the entry is whole.
+    const uint32_t newest = WordAt(head + kNewest).load(std::memory_order_acquire);
+    const typename Face::Slot& entry = *log_.At(newest);
+    Face::WakeForReader(&entry);
+    if (!Face::HasKey(entry, key, prefix) || Face::SequenceOf(entry) > snapshot || Face::IsDead(entry)) [[unlikely]] {
+      return FindOlder(head, key, prefix, snapshot);
     }
     return newest;
   }
 
-  // The handle of the newest version. Acquire: the entry is whole.
-  uint32_t Newest(ListId head) const { return WordAt(head + kNewest).load(std::memory_order_acquire); }
-  void WakeHead(ListId head) const { __builtin_prefetch(&WordAt(head)); }
+  // Writer only.
+  uint32_t Newest(ListId head) const { return Word(head + kNewest); }
+  void WakeHead(ListId head) const { __builtin_prefetch(&WordAt(head), 1); }
 
   size_t reserved_bytes() const { return words_.reserved_bytes(); }
   size_t used_bytes() const { return words_.writer_size() * sizeof(uint32_t); }
@@ -89,16 +94,18 @@ class VersionLists {
   }
 
   Sequence SequenceAt(uint32_t node) const { return Face::SequenceOf(*log_.At(Word(node))); }
-  bool IsDead(uint32_t node) const { return Face::IsDead(*log_.At(Word(node))); }
 
-  std::optional<uint32_t> FindOlder(ListId head, Sequence snapshot) const {
+  std::optional<uint32_t> FindOlder(ListId head, std::string_view key, uint64_t prefix, Sequence snapshot) const {
     uint32_t links = head + kHeadLinks;
     // The node that ended the lowest level's search, not a second look at its link: a newer one may be there by now.
     uint32_t node = 0;
     for (uint32_t level = Word(head); level-- > 0;) {
       while ((node = Next(links, level)) != 0 && SequenceAt(node) > snapshot) links = node + kNodeLinks;
     }
-    while (node != 0 && IsDead(node)) node = Next(node + kNodeLinks, 0);
+    const auto shows = [&](const typename Face::Slot& entry) {
+      return !Face::IsDead(entry) && Face::HasKey(entry, key, prefix);
+    };
+    while (node != 0 && !shows(*log_.At(Word(node)))) node = Next(node + kNodeLinks, 0);
     return node == 0 ? std::nullopt : std::optional<uint32_t>(Word(node));
   }
 
@@ -124,39 +131,70 @@ class VersionLists {
     return head;
   }
 
-  Outcome AddNode(ListId head, uint32_t handle) {
-    const Sequence sequence = Face::SequenceOf(*log_.At(handle));
+  // Puts an entry in front, without a look at those that are there.
+  Outcome AddNewest(ListId head, uint32_t handle) {
+    const uint32_t levels = SkipLevels(handle, kHighLevels);
+    const uint32_t node = NewWords(kNodeLinks + levels);
+    if (node == 0) return Outcome::kOutOfMemory;
+    // Words of a head, and those of a node, lie behind each other.
+    std::atomic<uint32_t>* const head_words = &WordAt(head);
+    std::atomic<uint32_t>* const node_words = &WordAt(node);
+    node_words[0].store(handle, std::memory_order_relaxed);
+    const uint32_t linked_levels = std::min(levels, head_words[0].load(std::memory_order_relaxed));
+    for (uint32_t level = 0; level < linked_levels; ++level) {
+      // Relaxed: the writer stored it itself.
+      node_words[kNodeLinks + level].store(head_words[kHeadLinks + level].load(std::memory_order_relaxed),
+                                           std::memory_order_relaxed);
+    }
+    // Release: pairs with Next.
+    for (uint32_t level = 0; level < linked_levels; ++level) {
+      head_words[kHeadLinks + level].store(node, std::memory_order_release);
+    }
+    YieldPoint(YieldAt::k_version_linked);
+    // Release: pairs with Find.
+    head_words[kNewest].store(handle, std::memory_order_release);
+    CountOne(head);
+    return Outcome::kAdded;
+  }
+
+  Outcome AddInOrder(ListId head, uint32_t handle) {
+    const typename Face::Slot& entry = *log_.At(handle);
+    const Sequence sequence = Face::SequenceOf(entry);
+    if (Mutated(Mutation::k_version_by_arrival) || SequenceAt(Next(head + kHeadLinks, 0)) < sequence) [[likely]] {
+      return AddNewest(head, handle);
+    }
     const uint32_t head_levels = Word(head);
     std::array<uint32_t, kHighLevels> before;
     uint32_t links = head + kHeadLinks;
-    const bool is_newest = Mutated(Mutation::k_version_by_arrival) || Next(links, 0) == 0 ||
-                           Face::SequenceOf(*log_.At(Newest(head))) < sequence;
-    if (is_newest) [[likely]] {
-      before.fill(links);  // the usual case needs no search
-    } else {
-      for (uint32_t level = head_levels; level-- > 0;) {
-        for (uint32_t next; (next = Next(links, level)) != 0 && SequenceAt(next) > sequence;) links = next + kNodeLinks;
-        before[level] = links;
-      }
-      for (uint32_t same = Next(before[0], 0); same != 0 && SequenceAt(same) == sequence;
-           same = Next(same + kNodeLinks, 0)) {
-        if (!IsDead(same)) return Outcome::kDuplicate;
-      }
+    for (uint32_t level = head_levels; level-- > 0;) {
+      for (uint32_t next; (next = Next(links, level)) != 0 && SequenceAt(next) > sequence;) links = next + kNodeLinks;
+      before[level] = links;
+    }
+    for (uint32_t same = Next(before[0], 0); same != 0 && SequenceAt(same) == sequence;
+         same = Next(same + kNodeLinks, 0)) {
+      const typename Face::Slot& other = *log_.At(Word(same));
+      if (!Face::IsDead(other) && Face::HasKey(other, Face::Key(entry), Face::Prefix(entry)))
+        return Outcome::kDuplicate;
     }
     const uint32_t levels = SkipLevels(handle, kHighLevels);
     const uint32_t node = NewWords(kNodeLinks + levels);
     if (node == 0) return Outcome::kOutOfMemory;
     WordAt(node).store(handle, std::memory_order_relaxed);
-    const uint32_t linked_levels = levels < head_levels ? levels : head_levels;
+    const uint32_t linked_levels = std::min(levels, head_levels);
     for (uint32_t level = 0; level < linked_levels; ++level) {
       WordAt(node + kNodeLinks + level).store(Next(before[level], level), std::memory_order_relaxed);
     }
     for (uint32_t level = 0; level < linked_levels; ++level) Link(before[level], level, node);
     YieldPoint(YieldAt::k_version_linked);
-    // Release: pairs with Newest.
-    if (is_newest) WordAt(head + kNewest).store(handle, std::memory_order_release);
-    WordAt(head + kCount).store(Word(head + kCount) + 1, std::memory_order_relaxed);
+    // The first of equal ones is in front too. Release: pairs with Find.
+    if (before[0] == head + kHeadLinks) WordAt(head + kNewest).store(handle, std::memory_order_release);
+    CountOne(head);
     return Outcome::kAdded;
+  }
+  // Writer only.
+  void CountOne(ListId head) {
+    std::atomic<uint32_t>& count = WordAt(head + kCount);
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   // Gives a long list a head with more levels. Nodes have had room for their upper links from the start; readers with
@@ -176,7 +214,7 @@ class VersionLists {
       }
     }
     WordAt(*high + kCount).store(Word(*head + kCount), std::memory_order_relaxed);
-    WordAt(*high + kNewest).store(Newest(*head), std::memory_order_relaxed);
+    WordAt(*high + kNewest).store(Word(*head + kNewest), std::memory_order_relaxed);
     *head = *high;
   }
 

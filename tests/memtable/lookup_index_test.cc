@@ -36,7 +36,7 @@ class LookupIndexTest : public testing::Test {
                                                 .key = ByteRef::Near(nullptr, 8),
                                                 .value = ByteRef::Near(nullptr, 0)};
     std::memcpy(entry->inline_key, &number, 8);
-    const Index::Outcome outcome = index_.Insert(hash, static_cast<uint32_t>(position));
+    const Index::Outcome outcome = index_.Insert(hash, static_cast<uint32_t>(position), /*is_newest=*/false);
     if (outcome == Index::Outcome::kNewKey || outcome == Index::Outcome::kNewVersion) log_.Publish(1);
     return outcome;
   }
@@ -160,7 +160,7 @@ TEST(LookupIndexMemoryTest, RefusedMemoryLeavesAllThatWasFindable) {
     std::memcpy(entry->inline_key, &i, 8);
     for (int64_t granted = 0;; ++granted) {
       source.RefuseAfter(granted);
-      const Index::Outcome outcome = index.Insert(Scramble(i), static_cast<uint32_t>(i));
+      const Index::Outcome outcome = index.Insert(Scramble(i), static_cast<uint32_t>(i), /*is_newest=*/true);
       if (outcome == Index::Outcome::kNewKey) break;
       ASSERT_EQ(outcome, Index::Outcome::kOutOfMemory);
       ++refusals;
