@@ -45,7 +45,7 @@ class TableCore {
   // fill the next block give what that step has asked for the time to arrive, before the next step uses it. And the
   // addresses of a block are translated side by side. (Entry by entry, each translation holds up the next.)
   static constexpr uint64_t kBlock = 8;
-  static constexpr uint64_t kMaxPending = 5 * kBlock;
+  static constexpr uint64_t kMaxPending = 4 * kBlock;
 
   // `expected_keys`: how many distinct keys the index may prepare for. `add_to` gives the writer's numbers of the
   // generation to the statistics page: those of its log and of AddIndexTo.
