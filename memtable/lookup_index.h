@@ -7,11 +7,11 @@
 #include <new>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "strongbin/arena/monotonic_arena.h"
 #include "strongbin/memtable/append_log.h"
 #include "strongbin/memtable/chunk_owner.h"
+#include "strongbin/memtable/index_line.h"
 #include "strongbin/memtable/types.h"
 #include "strongbin/memtable/version_lists.h"
 #include "strongbin/stats/cell.h"
@@ -20,9 +20,9 @@ namespace strongbin {
 
 // Insert-only extendible hashing over segments of cache lines.
 //
-// A line holds eight 8-byte slots: 31 bits of hash, and either the handle of the only entry with that hash or the id of
-// the list of all of them, mostly versions of one key. A hash lies in its home line or behind it; a line that others
-// have passed carries an overflow mark.
+// A line has eight slots of 8 bytes: 31 bits of hash, and either the handle of the only entry with that hash or the id
+// of the list of all of them, mostly versions of one key. A hash lies in its home line or behind it; a line that others
+// have passed carries a mark.
 // Segments of up to kMaxLines lines are reached through a directory by the upper hash bits; a segment that fills up is
 // first made larger and then split by one more bit. Everything that growth needs is in the slots: no key is read again.
 // Idea: R. Fagin et al., "Extendible hashing"; line buckets as in cache-conscious hash tables.
@@ -72,19 +72,17 @@ class LookupIndex {
   uint32_t MatchOf(uint64_t hash) const {
     const Line* line = HomeLineOf(hash);
     if (line == nullptr) return 0;
-    const LineView view(*line, Hash31(hash), std::memory_order_relaxed);
+    const IndexLine::View view = line->LookFor(Hash31(hash), std::memory_order_relaxed);
     // Insert will look behind it. (Behind the last line of a segment is none of its: no harm.)
     if (view.is_passed) __builtin_prefetch(line + 1, 1);
-    const uint32_t matches = view.matches & ~view.unused;
-    return matches == 0 ? 0 : static_cast<uint32_t>(line->slots[Lowest(matches)].load(std::memory_order_relaxed));
+    return view.matches == 0 ? 0 : line->ValueAt(IndexLine::Lowest(view.matches), std::memory_order_relaxed);
   }
   void WakeList(uint32_t match) const {
-    if ((match & kIsList) != 0) Versions()->WakeHead(static_cast<uint32_t>(match & kValueMask));
+    if ((match & kIsList) != 0) Versions()->WakeHead(match & kValueMask);
   }
   void WakeEntry(uint32_t match) const {
     if (match == 0) return;
-    const uint32_t handle =
-        (match & kIsList) != 0 ? Versions()->Newest(static_cast<uint32_t>(match & kValueMask)) : match - 1;
+    const uint32_t handle = (match & kIsList) != 0 ? Versions()->Newest(match & kValueMask) : match - 1;
     Face::WakeSlot(log_.At(handle));
   }
 
@@ -126,7 +124,6 @@ class LookupIndex {
   }
 
  private:
-  static constexpr uint32_t kLineSlots = 8;
   static constexpr uint32_t kMinLines = 32;  // a 2 KiB segment
   static constexpr uint32_t kMaxLines = 512;
   static constexpr uint32_t kMaxDepth = 22;  // beyond it segments grow instead of being split
@@ -134,43 +131,17 @@ class LookupIndex {
   // How full a segment may get: at 11/16 an insert looks at 1.3 lines on average, at 13/16 at 2.7.
   static constexpr uint32_t kMaxFillSixteenths = 11;
 
-  // A slot: [31 bits hash][overflow mark of the line, in its first slot][is list][31 bits handle + 1, or list id].
-  using Slot = std::atomic<uint64_t>;
-  struct alignas(64) Line {
-    Slot slots[kLineSlots];
-  };
+  using Line = IndexLine;
   static_assert(kMaxLines * sizeof(Line) == kMaxSegmentBytes);
-  static constexpr uint64_t kOverflow = uint64_t{1} << 32;
-  static constexpr uint64_t kIsList = uint64_t{1} << 31;
-  static constexpr uint64_t kValueMask = kIsList - 1;
-  static constexpr int kHashShift = 33;
+  // A slot's value: [is list][31 bits handle + 1, or list id].
+  static constexpr uint32_t kIsList = uint32_t{1} << 31;
+  static constexpr uint32_t kValueMask = kIsList - 1;
 
-  static uint32_t Hash31(uint64_t hash) { return static_cast<uint32_t>(hash >> kHashShift); }
-  static uint32_t SlotHash(uint64_t word) { return static_cast<uint32_t>(word >> kHashShift); }
-  static bool IsUsed(uint64_t word) { return (word & kValueMask) != 0; }
-  static size_t Lowest(uint32_t bits) { return static_cast<size_t>(std::countr_zero(bits)); }
-
-  // What the slots of a line are, one bit each. All are looked at without a branch: how many are in use is a coin toss
-  // that the processor would lose.
-  struct LineView {
-    uint32_t matches = 0;  // with the wanted hash; where that is 0, free slots too
-    uint32_t unused = 0;
-    bool is_passed;  // keys of this line or of lines before it lie behind it
-
-    [[gnu::always_inline]] LineView(const Line& line, uint32_t hash31, std::memory_order order)
-        : LineView(line, hash31, order, std::make_index_sequence<kLineSlots>()) {}
-
-   private:
-    // One sum of independent terms for each: the processor works on all slots at once.
-    template <size_t... kIndex>
-    [[gnu::always_inline]] LineView(const Line& line, uint32_t hash31, std::memory_order order,
-                                    std::index_sequence<kIndex...>) {
-      const uint64_t words[kLineSlots] = {line.slots[kIndex].load(order)...};
-      matches = (... | (uint32_t{SlotHash(words[kIndex]) == hash31} << kIndex));
-      unused = (... | (uint32_t{!IsUsed(words[kIndex])} << kIndex));
-      is_passed = (line.slots[0].load(order) & kOverflow) != 0;
-    }
-  };
+  // 0 means an unused slot.
+  static uint32_t Hash31(uint64_t hash) {
+    const auto hash31 = static_cast<uint32_t>(hash >> (64 - kHashBits));
+    return hash31 == 0 ? 1 : hash31;
+  }
 
   // A directory entry's word: [48 bits address of the lines][8 bits log2(lines)][8 bits local depth].
   class SegmentRef {
@@ -231,32 +202,31 @@ class LookupIndex {
     return &segment.lines()[hash31 & segment.line_mask()];
   }
 
-  // The handle of the newest version of the key among what a slot stands for.
-  std::optional<uint32_t> Resolve(uint64_t word, std::string_view key, uint64_t prefix, Sequence snapshot) const {
-    const auto value = static_cast<uint32_t>(word & kValueMask);
-    if ((word & kIsList) != 0) return Versions()->Find(value, key, prefix, snapshot);
-    const typename Face::Slot& entry = *log_.At(value - 1);
+  // The handle of the newest version of the key among what a slot's value stands for.
+  std::optional<uint32_t> Resolve(uint32_t value, std::string_view key, uint64_t prefix, Sequence snapshot) const {
+    if ((value & kIsList) != 0) return Versions()->Find(value & kValueMask, key, prefix, snapshot);
+    const uint32_t handle = value - 1;
+    const typename Face::Slot& entry = *log_.At(handle);
     Face::WakeForReader(&entry);
     if (!Face::HasKey(entry, key, prefix) || Face::SequenceOf(entry) > snapshot || Face::IsDead(entry)) {
       return std::nullopt;
     }
-    return value - 1;
+    return handle;
   }
 
-  static uint64_t NewWord(uint32_t hash31, uint32_t handle) { return (uint64_t{hash31} << kHashShift) | (handle + 1); }
+  struct Slot {
+    Line* line;  // null: none
+    size_t number;
+  };
   [[gnu::noinline]] Outcome InsertSlow(uint32_t hash31, uint32_t handle, bool is_newest);
-  Slot* FindSlot(const SegmentRef& segment, uint32_t hash31);
-  Outcome AddVersion(Slot& slot, uint32_t handle, bool is_newest);
+  Slot FindSlot(const SegmentRef& segment, uint32_t hash31);
+  Outcome AddVersion(const Slot& slot, uint32_t handle, bool is_newest);
   // Whether they are the same key and sequence.
   bool IsDuplicate(uint32_t there, uint32_t handle) const;
-  // Puts a word into a free slot, whose mark stays. Release: a reader that sees the word sees the entry it leads to.
-  static void Fill(Slot& slot, uint64_t word) {
-    slot.store(word | (slot.load(std::memory_order_relaxed) & kOverflow), std::memory_order_release);
-  }
-  static uint64_t Place(const SegmentRef& segment, uint64_t word);
+  static uint64_t Place(const SegmentRef& segment, uint32_t hash31, uint32_t value);
   // Slots that may be in use before a segment grows; none in a segment that is still to be made.
   static uint64_t MaxLiveCount(const SegmentRef& segment) {
-    return segment.lines() == &kNoLine ? 0 : segment.line_count() * kLineSlots / 16 * kMaxFillSixteenths;
+    return segment.lines() == &kNoLine ? 0 : segment.line_count() * Line::kSlots / 16 * kMaxFillSixteenths;
   }
   uint32_t StartDepth() const;
   bool Start();
@@ -301,11 +271,11 @@ std::optional<uint32_t> LookupIndex<Face>::Find(uint64_t hash, std::string_view 
       // Acquire: the entry or list that a slot leads to is whole; and a slot found cleared after a split makes the
       // split's directory entry visible to the second look below.
       const Line& line = segment.lines()[line_number];
-      const LineView view(line, hash31, std::memory_order_acquire);
-      for (uint32_t matches = view.matches; matches != 0; matches &= matches - 1) {
-        const uint64_t word = line.slots[Lowest(matches)].load(std::memory_order_acquire);
-        // Looked at again: it may have been cleared, and taken by another hash, since.
-        if (IsUsed(word) && SlotHash(word) == hash31) return Resolve(word, key, prefix, snapshot);
+      const IndexLine::View view = line.LookFor(hash31, std::memory_order_acquire);
+      if (view.matches != 0) {
+        const size_t slot = IndexLine::Lowest(view.matches);
+        const uint32_t value = line.ValueAt(slot, std::memory_order_acquire);
+        if (line.Holds(slot, hash31)) return Resolve(value, key, prefix, snapshot);
       }
       if (!view.is_passed) break;
     }
@@ -325,17 +295,14 @@ inline typename LookupIndex<Face>::Outcome LookupIndex<Face>::Insert(uint64_t ha
   const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
   Line& line = segment.lines()[hash31 & segment.line_mask()];
   // Relaxed: the writer reads what it wrote itself.
-  const LineView view(line, hash31, std::memory_order_relaxed);
+  const IndexLine::View view = line.LookFor(hash31, std::memory_order_relaxed);
+  if (view.matches != 0) return AddVersion({&line, IndexLine::Lowest(view.matches)}, handle, is_newest);
   uint64_t& live_count = root.FirstEntryOf(segment, hash31).live_count;
-  // A version, mostly.
-  if (const uint32_t matches = view.matches & ~view.unused; matches != 0) {
-    return AddVersion(line.slots[Lowest(matches)], handle, is_newest);
-  }
   // The usual case otherwise: room in its home line and nothing of that line elsewhere.
   if (view.unused == 0 || view.is_passed || live_count >= MaxLiveCount(segment)) [[unlikely]] {
     return InsertSlow(hash31, handle, is_newest);
   }
-  Fill(line.slots[Lowest(view.unused)], NewWord(hash31, handle));
+  line.Fill(IndexLine::Lowest(view.unused), hash31, handle + 1);
   ++live_count;
   ++key_count_;
   return Outcome::kNewKey;

@@ -21,7 +21,7 @@ typename LookupIndex<Face>::DirectoryEntry* LookupIndex<Face>::NewDirectory(uint
 template <class Face>
 uint32_t LookupIndex<Face>::StartDepth() const {
   // Some room below the limit, so that chance does not fill one segment before its time.
-  constexpr uint64_t kKeysOfSegment = uint64_t{kMaxLines} * kLineSlots / 16 * kMaxFillSixteenths / 12 * 11;
+  constexpr uint64_t kKeysOfSegment = uint64_t{kMaxLines} * Line::kSlots / 16 * kMaxFillSixteenths / 12 * 11;
   uint32_t depth = 0;
   while (depth < kMaxDepth && (kKeysOfSegment << depth) < expected_keys_) ++depth;
   return depth;
@@ -63,9 +63,10 @@ bool LookupIndex<Face>::Enlarge(uint32_t hash31) {
   for (uint32_t i = 0; i < line_count; ++i) new (&lines[i]) Line{};
   const SegmentRef larger(lines, static_cast<uint32_t>(std::bit_width(line_count) - 1), old.depth());
   for (uint32_t i = 0; !is_first && i < old.line_count(); ++i) {
-    for (const Slot& slot : old.lines()[i].slots) {
-      const uint64_t word = slot.load(std::memory_order_relaxed);
-      if (IsUsed(word)) Place(larger, word & ~kOverflow);
+    const Line& line = old.lines()[i];
+    for (size_t slot = 0; slot < Line::kSlots; ++slot) {
+      const uint32_t slot_hash = line.HashAt(slot, std::memory_order_relaxed);
+      if (slot_hash != 0) Place(larger, slot_hash, line.ValueAt(slot, std::memory_order_relaxed));
     }
   }
   if (!is_first) outgrown_bytes_.Add(old.line_count() * sizeof(Line));
@@ -83,30 +84,17 @@ bool LookupIndex<Face>::Split(uint32_t hash31) {
   if (lines == nullptr) return false;
   const SegmentRef kept(old.lines(), old.line_bits(), old.depth() + 1);
   const SegmentRef sibling(lines, old.line_bits(), old.depth() + 1);
-  const int bit = kHashShift + kHashBits - 1 - static_cast<int>(old.depth());
+  const int bit = kHashBits - 1 - static_cast<int>(old.depth());
   uint64_t moved_count = 0;
-  for (uint32_t i = 0; i < old.line_count(); ++i) {
-    for (uint32_t j = 0; j < kLineSlots; ++j) {
-      const uint64_t word = old.lines()[i].slots[j].load(std::memory_order_relaxed);
-      const bool moves = ((word >> bit) & 1) != 0;
-      moved_count += moves;
-      new (&lines[i].slots[j]) Slot(moves ? word : word & kOverflow);
-    }
-  }
+  for (uint32_t i = 0; i < old.line_count(); ++i)
+    moved_count += (new (&lines[i]) Line)->TakeHalfOf(old.lines()[i], bit);
   UnmarkLines(sibling);
   const uint64_t kept_count = LoadRoot().FirstEntryOf(old, hash31).live_count - moved_count;
-  const uint32_t hash_bit = uint32_t{1} << (bit - kHashShift);
+  const uint32_t hash_bit = uint32_t{1} << bit;
   PutIntoDirectory(sibling, moved_count, hash31 | hash_bit);
   YieldPoint(YieldAt::k_segment_split);
   PutIntoDirectory(kept, kept_count, hash31 & ~hash_bit);
-  for (uint32_t i = 0; i < kept.line_count(); ++i) {
-    for (Slot& slot : kept.lines()[i].slots) {
-      const uint64_t word = slot.load(std::memory_order_relaxed);
-      const bool moved = ((word >> bit) & 1) != 0;
-      // Release: a reader that sees the slot emptied sees the directory entries stored above.
-      slot.store(moved ? word & kOverflow : word, std::memory_order_release);
-    }
-  }
+  for (uint32_t i = 0; i < kept.line_count(); ++i) kept.lines()[i].LetGoOfHalf(bit);
   UnmarkLines(kept);
   return true;
 }
@@ -119,20 +107,17 @@ void LookupIndex<Face>::UnmarkLines(const SegmentRef& segment) {
   std::bitset<kMaxLines> is_passed;
   for (uint32_t line_number = 0; line_number <= mask; ++line_number) {
     // Only behind a marked line there can be keys of other lines.
-    if ((segment.lines()[line_number].slots[0].load(std::memory_order_relaxed) & kOverflow) == 0) continue;
+    if (!segment.lines()[line_number].is_passed(std::memory_order_relaxed)) continue;
     const uint32_t behind = (line_number + 1) & mask;
-    for (const Slot& slot : segment.lines()[behind].slots) {
-      const uint64_t word = slot.load(std::memory_order_relaxed);
-      if (!IsUsed(word)) continue;
-      for (uint32_t home = SlotHash(word) & mask; home != behind; home = (home + 1) & mask) is_passed.set(home);
+    for (size_t slot = 0; slot < Line::kSlots; ++slot) {
+      const uint32_t slot_hash = segment.lines()[behind].HashAt(slot, std::memory_order_relaxed);
+      if (slot_hash == 0) continue;
+      for (uint32_t home = slot_hash & mask; home != behind; home = (home + 1) & mask) is_passed.set(home);
     }
   }
   for (uint32_t line_number = 0; line_number <= mask; ++line_number) {
-    Slot& first = segment.lines()[line_number].slots[0];
-    const uint64_t word = first.load(std::memory_order_relaxed);
-    // Release: as for every slot, so that the slot's own content stays published.
-    if ((word & kOverflow) != 0 && !is_passed.test(line_number))
-      first.store(word & ~kOverflow, std::memory_order_release);
+    Line& line = segment.lines()[line_number];
+    if (line.is_passed(std::memory_order_relaxed) && !is_passed.test(line_number)) line.SetPassed(false);
   }
 }
 

@@ -15,10 +15,10 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::InsertSlow(uint32_t hash3
   for (;;) {
     const Root root = LoadRoot();
     const SegmentRef segment(root.EntryFor(hash31).word.load(std::memory_order_relaxed));
-    if (Slot* slot = FindSlot(segment, hash31)) return AddVersion(*slot, handle, is_newest);
+    if (const Slot slot = FindSlot(segment, hash31); slot.line != nullptr) return AddVersion(slot, handle, is_newest);
     uint64_t& live_count = root.FirstEntryOf(segment, hash31).live_count;
     if (live_count < MaxLiveCount(segment)) {
-      const uint64_t passed_slots = Place(segment, NewWord(hash31, handle));
+      const uint64_t passed_slots = Place(segment, hash31, handle + 1);
       ++live_count;
       ++key_count_;
       if (passed_slots > longest_chain_) longest_chain_ = passed_slots;
@@ -28,26 +28,25 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::InsertSlow(uint32_t hash3
   }
 }
 
-// The slot that stands for the hash; null when there is none. Writer only.
+// The slot that stands for the hash. Writer only.
 template <class Face>
-typename LookupIndex<Face>::Slot* LookupIndex<Face>::FindSlot(const SegmentRef& segment, uint32_t hash31) {
+typename LookupIndex<Face>::Slot LookupIndex<Face>::FindSlot(const SegmentRef& segment, uint32_t hash31) {
   const uint32_t mask = segment.line_mask();
   uint32_t line_number = hash31 & mask;
   for (uint32_t passed = 0; passed <= mask; ++passed, line_number = (line_number + 1) & mask) {
     Line& line = segment.lines()[line_number];
-    const LineView view(line, hash31, std::memory_order_relaxed);
-    if (const uint32_t matches = view.matches & ~view.unused; matches != 0) return &line.slots[Lowest(matches)];
+    const IndexLine::View view = line.LookFor(hash31, std::memory_order_relaxed);
+    if (view.matches != 0) return {&line, IndexLine::Lowest(view.matches)};
     if (!view.is_passed) break;
   }
-  return nullptr;
+  return {nullptr, 0};
 }
 
 template <class Face>
-typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, uint32_t handle, bool is_newest) {
-  const uint64_t word = slot.load(std::memory_order_relaxed);
-  const auto value = static_cast<uint32_t>(word & kValueMask);
-  uint32_t list_id = value;
-  if ((word & kIsList) == 0) {
+typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(const Slot& slot, uint32_t handle, bool is_newest) {
+  const uint32_t value = slot.line->ValueAt(slot.number, std::memory_order_relaxed);
+  uint32_t list_id = value & kValueMask;
+  if ((value & kIsList) == 0) {
     const uint32_t only = value - 1;
     if (!is_newest && IsDuplicate(only, handle)) return Outcome::kDuplicate;
     const std::optional<uint32_t> created = MakeVersions() ? Versions()->Create(only, handle, is_newest) : std::nullopt;
@@ -62,10 +61,8 @@ typename LookupIndex<Face>::Outcome LookupIndex<Face>::AddVersion(Slot& slot, ui
       case VersionLists<Face>::Outcome::kOutOfMemory:
         return Outcome::kOutOfMemory;
     }
-    if (list_id == value) return Outcome::kNewVersion;
   }
-  // Release: a reader that sees the id sees the list.
-  slot.store((word & ~(kIsList | kValueMask)) | kIsList | list_id, std::memory_order_release);
+  slot.line->SetValue(slot.number, kIsList | list_id);
   return Outcome::kNewVersion;
 }
 
@@ -77,23 +74,21 @@ bool LookupIndex<Face>::IsDuplicate(uint32_t there, uint32_t handle) const {
          Face::HasKey(old, Face::Key(entry), Face::Prefix(entry));
 }
 
-// Puts a word into the first free slot from its home line on and marks the lines it passes. The segment must have one.
+// Puts a hash into the first free slot from its home line on and marks the lines it passes. The segment must have one.
 // Returns how many slots it passed.
 template <class Face>
-uint64_t LookupIndex<Face>::Place(const SegmentRef& segment, uint64_t word) {
+uint64_t LookupIndex<Face>::Place(const SegmentRef& segment, uint32_t hash31, uint32_t value) {
   const uint32_t mask = segment.line_mask();
   uint64_t passed_slots = 0;
-  for (uint32_t line_number = SlotHash(word) & mask;; line_number = (line_number + 1) & mask) {
+  for (uint32_t line_number = hash31 & mask;; line_number = (line_number + 1) & mask) {
     Line& line = segment.lines()[line_number];
-    const LineView view(line, SlotHash(word), std::memory_order_relaxed);
+    const IndexLine::View view = line.LookFor(hash31, std::memory_order_relaxed);
     if (view.unused != 0) {
-      Fill(line.slots[Lowest(view.unused)], word);
+      line.Fill(IndexLine::Lowest(view.unused), hash31, value);
       return passed_slots;
     }
-    passed_slots += kLineSlots;
-    // Release keeps the slot's earlier content published; the mark itself orders nothing.
-    Slot& first = line.slots[0];
-    if (!view.is_passed) first.store(first.load(std::memory_order_relaxed) | kOverflow, std::memory_order_release);
+    passed_slots += Line::kSlots;
+    if (!view.is_passed) line.SetPassed(true);
   }
 }
 
