@@ -171,6 +171,34 @@ TEST_P(FailureTest, OutOfOrderBatchThatFailsHidesAllItsEntries) {
   EXPECT_EQ(table.entry_count(), 101u);
 }
 
+// Its dead versions stay in the lists, so what comes later with lower numbers is not the newest there.
+TEST_P(FailureTest, VersionsBelowThoseOfABatchThatFailedAreFoundInTheirOrder) {
+  AppendOnlyMemtable table = NewTable();
+  Add(&table, "b", 1, "b");
+  Add(&table, "a", 2, "a");
+  const std::string key = "counter";
+  for (Sequence lowest = 10; lowest < 5'000; lowest += 100) {
+    std::vector<Write> batch;
+    for (Sequence sequence = lowest + 50; sequence < lowest + 60; ++sequence) {
+      batch.push_back({.key = key, .sequence = sequence, .value = "dead"});
+    }
+    batch.push_back({.key = "a", .sequence = 2, .value = "duplicate"});
+    ASSERT_EQ(table.AppendBatch(batch).code(), Status::Code::kDuplicate);
+    for (const Sequence step : {1u, 5u, 3u, 20u, 10u, 55u, 52u}) Add(&table, key, lowest + step, std::to_string(step));
+    if (HasFatalFailure()) return;
+  }
+  ASSERT_TRUE(SameContent(table, model_));
+  for (Sequence snapshot = 0; snapshot < 5'100; ++snapshot) {
+    const auto wanted = model_.lower_bound(ModelKey{key, snapshot});
+    const bool is_there = wanted != model_.end() && wanted->first.key == key;
+    const auto found = table.Get(key, snapshot);
+    ASSERT_EQ(found.status.ok(), is_there) << snapshot;
+    if (is_there) {
+      ASSERT_EQ(found.sequence, wanted->first.sequence) << snapshot;
+    }
+  }
+}
+
 TEST_P(FailureTest, FilledValuesAndReservationsAnswerOutOfMemory) {
   AppendOnlyMemtable table = NewTable();
   Add(&table, "z", 1, "z");

@@ -1,12 +1,17 @@
 // The lookup index by itself, with hashes of the test's choice.
 #include "strongbin/memtable/lookup_index.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <thread>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -28,7 +33,7 @@ constexpr uint64_t FromHash31(uint64_t hash31) { return hash31 << 33; }
 class LookupIndexTest : public testing::Test {
  protected:
   // Appends key `number` (8 bytes) and makes it findable.
-  Index::Outcome Insert(uint64_t number, uint64_t hash, Sequence sequence = 1) {
+  Index::Outcome Insert(uint64_t number, uint64_t hash, Sequence sequence = 1, bool is_newest = false) {
     const uint64_t position = log_.writer_size();
     if (!log_.EnsureRoom(1)) return Index::Outcome::kOutOfMemory;
     auto* entry = new (log_.At(position)) Entry{.tag = EntryFace::MakeTag(sequence, EntryKind::kPut),
@@ -36,7 +41,7 @@ class LookupIndexTest : public testing::Test {
                                                 .key = ByteRef::Near(nullptr, 8),
                                                 .value = ByteRef::Near(nullptr, 0)};
     std::memcpy(entry->inline_key, &number, 8);
-    const Index::Outcome outcome = index_.Insert(hash, static_cast<uint32_t>(position), /*is_newest=*/false);
+    const Index::Outcome outcome = index_.Insert(hash, static_cast<uint32_t>(position), is_newest);
     if (outcome == Index::Outcome::kNewKey || outcome == Index::Outcome::kNewVersion) log_.Publish(1);
     return outcome;
   }
@@ -50,16 +55,18 @@ class LookupIndexTest : public testing::Test {
   // Inserts and proves each key findable now and then, all of them in the end, and no others.
   void FillAndFind(uint64_t count, const HashOf& hash_of) {
     Random random(5);
+    std::unordered_set<uint64_t> hashes;  // as the index has them
     for (uint64_t i = 0; i < count; ++i) {
       ASSERT_FALSE(Find(i, hash_of(i)));
-      ASSERT_EQ(Insert(i, hash_of(i)), Index::Outcome::kNewKey);
+      const bool is_new_hash = hashes.insert(std::max<uint64_t>(hash_of(i) >> 33, 1)).second;
+      ASSERT_EQ(Insert(i, hash_of(i)), is_new_hash ? Index::Outcome::kNewKey : Index::Outcome::kNewVersion);
       ASSERT_EQ(Find(i, hash_of(i)), i);
       const uint64_t some = Below(&random, i + 1);
       ASSERT_EQ(Find(some, hash_of(some)), some);
       ASSERT_EQ(Insert(some, hash_of(some)), Index::Outcome::kDuplicate);
     }
     for (uint64_t i = 0; i < count; ++i) ASSERT_EQ(Find(i, hash_of(i)), i);
-    EXPECT_EQ(index_.key_count(), count);
+    EXPECT_EQ(index_.key_count(), hashes.size());
     EXPECT_EQ(log_.reserved_bytes() + index_.reserved_bytes(), LentBytes(pool_));
     EXPECT_LE(index_.used_bytes(), index_.reserved_bytes());
   }
@@ -140,6 +147,37 @@ TEST_F(LookupIndexTest, DeadVersionsAreNeverFound) {
   EXPECT_FALSE(Find(1, 7, 15));
 }
 
+// Keys that share a hash share a list: each is found by its own versions alone, whatever came between them.
+TEST_F(LookupIndexTest, KeysWithOneHashKeepTheirVersionsApart) {
+  for (const bool told_the_newest : {true, false}) {
+    const uint64_t hash = FromHash31(told_the_newest ? 0x1234567 : 0x7654321);
+    constexpr uint64_t kKeys = 5;
+    std::map<std::pair<uint64_t, Sequence>, uint32_t> model;  // by key and ~sequence
+    Random random(11);
+    const Sequence first = log_.writer_size() + 1, last = first + 3'000;
+    for (Sequence sequence = first; sequence < last; ++sequence) {
+      const uint64_t key = Below(&random, kKeys);
+      const uint64_t position = log_.writer_size();
+      const Index::Outcome outcome = Insert(key, hash, sequence, told_the_newest);
+      ASSERT_EQ(outcome, sequence == first ? Index::Outcome::kNewKey : Index::Outcome::kNewVersion);
+      model[{key, ~sequence}] = static_cast<uint32_t>(position);
+    }
+    for (int i = 0; i < 3'000; ++i) {
+      const uint64_t key = Below(&random, kKeys + 1);
+      const Sequence snapshot = first - 1 + Below(&random, last - first + 2);
+      const auto wanted = model.lower_bound({key, ~snapshot});
+      const bool is_there = wanted != model.end() && wanted->first.first == key;
+      ASSERT_EQ(Find(key, hash, snapshot), is_there ? std::optional(wanted->second) : std::nullopt)
+          << key << ' ' << snapshot;
+    }
+    // What arrives late finds its place, and no duplicate one.
+    EXPECT_EQ(Insert(kKeys, hash, first + 7), Index::Outcome::kNewVersion);
+    EXPECT_EQ(Insert(kKeys, hash, first + 7), Index::Outcome::kDuplicate);
+    EXPECT_TRUE(Find(kKeys, hash, first + 7));
+    EXPECT_FALSE(Find(kKeys, hash, first + 6));
+  }
+}
+
 TEST(LookupIndexMemoryTest, RefusedMemoryLeavesAllThatWasFindable) {
   RefusingSource source;
   ChunkPool pool(UnpooledFrom(&source));
@@ -202,7 +240,9 @@ TEST_P(LookupIndexReadersTest, PublishedKeysAreFoundWhileTheIndexGrows) {
     });
   }
   for (uint64_t i = 0; i < count; ++i) {
-    if (Insert(i, hash_of(i)) != Index::Outcome::kNewKey) missed.fetch_add(1);
+    // The sequence says that it is the newest; now and then nobody knows.
+    const Index::Outcome outcome = Insert(i, hash_of(i), i + 1, /*is_newest=*/i % 16 != 0);
+    if (outcome != Index::Outcome::kNewKey && outcome != Index::Outcome::kNewVersion) missed.fetch_add(1);
     published.store(i + 1, std::memory_order_release);
   }
   for (std::thread& reader : readers) reader.join();

@@ -48,6 +48,24 @@ TEST(SequenceWindowTest, SequencesThatComeAlmostInOrderAreNew) {
   for (const Sequence sequence : sequences) ASSERT_TRUE(window.NoteNew(sequence)) << sequence;
 }
 
+TEST(SequenceWindowTest, TheHighestIsAboveAllThatWasNotedInWhicheverWay) {
+  SequenceWindow window;
+  EXPECT_TRUE(window.NoteHighest(0));
+  EXPECT_FALSE(window.NoteHighest(0));
+  EXPECT_TRUE(window.NoteHighest(10));
+  EXPECT_TRUE(window.NoteNew(10)) << "noted for the other question alone";
+  EXPECT_FALSE(window.NoteHighest(5));
+  EXPECT_TRUE(window.NoteNew(20));
+  EXPECT_FALSE(window.NoteHighest(20));
+  EXPECT_TRUE(window.NoteHighest(21));
+  window.NoteAllUpTo(5'000);
+  EXPECT_FALSE(window.NoteHighest(5'000));
+  EXPECT_TRUE(window.NoteHighest(5'001));
+  EXPECT_FALSE(window.NoteNew(3)) << "long ago";
+  EXPECT_TRUE(window.NoteHighest(kMaxSequence));
+  EXPECT_FALSE(window.NoteHighest(kMaxSequence));
+}
+
 TEST(SequenceWindowTest, WhatIsNewHasNeverBeenNoted) {
   for (const uint64_t most_back : {10u, 900u, 1'100u, 5'000u}) {
     Random random(most_back);
