@@ -70,6 +70,7 @@ struct EncodedFace {
     WakeSlot(entry);
     __builtin_prefetch(entry->bytes + kLineBytes);
     __builtin_prefetch(entry->bytes + 2 * kLineBytes);
+    __builtin_prefetch(entry->bytes + 5 * kLineBytes / 2);
   }
   static void WakeBytes(const EncodedEntry&) {}  // they lie in the slot
 };
