@@ -13,6 +13,9 @@ namespace {
 constexpr size_t kMinHugeChunkBytes = size_t{256} << 10;
 // Below, a system call costs about what it saves.
 constexpr size_t kMinPopulateBytes = size_t{16} << 10;
+// Where most is made ahead, nobody waits for more at once: a put may need up to four chunks, and a page takes up to 4
+// us.
+constexpr size_t kMaxPopulateBytesOfUser = size_t{256} << 10;
 
 // A class with less room than this gets more, up to twice as much. At first that is another slab once both of the
 // largest chunks are taken; the more is lent, the faster it may be going, and the dearer it is to wake the thread for
@@ -90,7 +93,9 @@ Chunk ChunkPool::Impl::MapAndCarve(size_t slot, size_t bytes, ChunkKind kind) {
 
 void ChunkPool::Impl::Populate(const Chunk& chunk) {
   if (!populate_.load(std::memory_order_relaxed) || chunk.bytes < kMinPopulateBytes) return;
-  if (chunk.record->slab->pages == Slab::Pages::kSmall) source_->Populate(chunk.data, chunk.bytes);
+  if (chunk.record->slab->pages != Slab::Pages::kSmall) return;
+  const size_t most_bytes = ahead_.load(std::memory_order_relaxed) ? kMaxPopulateBytesOfUser : chunk.bytes;
+  source_->Populate(chunk.data, std::min(chunk.bytes, most_bytes));
 }
 
 bool ChunkPool::Impl::WishAhead(size_t slot) {

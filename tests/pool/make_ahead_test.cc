@@ -1,4 +1,5 @@
 // Slabs that are made ahead of their use: when, how many, where they go, and when they go again.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <sys/wait.h>
@@ -90,6 +91,37 @@ TEST_F(MakeAheadTest, WhatLiesReadyIsBoundedHoweverManyAreTaken) {
     EXPECT_GE(Sum(pool.Stats().ahead_bytes), 16 * kMiB) << "and most of it was";
     ChunkPool::Release(lent);
   }
+}
+
+TEST_F(MakeAheadTest, MoreLiesReadyTheMoreIsLentUpToABound) {
+  ChunkPool pool(Options());
+  std::vector<Chunk> lent;
+  uint64_t most_ready = 0;
+  for (size_t lent_bytes = kMiB; lent_bytes <= 256 * kMiB; lent_bytes += kMiB) {
+    lent.push_back(pool.Acquire(kMiB, ChunkKind::k_key));
+    const uint64_t left = Ready(pool);
+    const size_t made = pool.MakeAhead();
+    most_ready = std::max(most_ready, Ready(pool));
+    ASSERT_LE(Ready(pool), std::min(std::max(3 * kMiB, lent_bytes / 16 + kSlabBytes), 10 * kMiB)) << lent_bytes;
+    if (lent_bytes >= 128 * kMiB && made > 0) {
+      EXPECT_LT(left, 4 * kMiB);
+      EXPECT_GE(Ready(pool), 8 * kMiB) << "the thread is woken for several slabs at once";
+    }
+  }
+  EXPECT_GE(most_ready, 8 * kMiB);
+  ChunkPool::Drop(lent);
+}
+
+TEST_F(MakeAheadTest, OfWhatIsNotReadyAUserMakesTheBeginning) {
+  ChunkPoolOptions options = Options();
+  options.cold_start = {.huge_pages = true, .populate = true, .ahead = true};
+  ChunkPool pool(options);
+  const Chunk large = pool.Acquire(kMiB, ChunkKind::k_key);
+  EXPECT_EQ(source_.populated_bytes, kMiB / 4);
+  const Chunk small = pool.Acquire(64 << 10, ChunkKind::k_key);
+  EXPECT_EQ(source_.populated_bytes, kMiB / 4 + (64 << 10));
+  ChunkPool::Drop(large);
+  ChunkPool::Drop(small);
 }
 
 TEST_F(MakeAheadTest, NothingLiesReadyOnceTheClassIsNotUsed) {
