@@ -11,4 +11,7 @@ namespace strongbin {
 // Thread safety: any thread. Allocates a few kilobytes at most. Cost: see docs/decisions/sorting.md.
 void SortByBits(RunRecord* records, uint64_t count);
 
+// The same for plain numbers.
+void SortNumbers(uint64_t* numbers, uint64_t count);
+
 }  // namespace strongbin

@@ -26,8 +26,8 @@ RefPtr<SortedRun> SortedRun::Make(RunSpace* space, size_t skip_bytes, uint64_t e
 SortedRun::~SortedRun() { std::free(static_cast<void*>(chunks_)); }
 
 bool SortedRun::AppendAll(const RunRecord* records, uint64_t count) {
-  if (chunk_count_ == 1 && records == chunks_[0]) {
-    size_ = count;
+  if (size_ < room_ && records == &chunks_[size_ / kChunkRecords][size_ % kChunkRecords]) {
+    size_ += count;
     return true;
   }
   while (count > 0) {
