@@ -47,11 +47,11 @@ class RecordBuckets {
   bool SortBucket(uint32_t bucket, RunRecord* out);
 
  private:
-  static constexpr size_t kBlockBytes = 1024;
+  static constexpr size_t kBlockBytes = 4096;
   static constexpr uint64_t kBlockRecords = kBlockBytes / sizeof(RunRecord);
   static constexpr uint64_t kMaxBucketBlocks = kMaxBucketRecords / kBlockRecords;
   // So that a bucket, its numbers and what becomes of it fit the cache, and all buckets' open lines do.
-  static constexpr uint64_t kTargetRecords = 4096;
+  static constexpr uint64_t kTargetRecords = 8192;
   static constexpr uint32_t kMaxBuckets = 1024;
   static constexpr uint64_t kSampledForBucket = 8;
 
@@ -73,7 +73,7 @@ class RecordBuckets {
   bool SettleTies(uint64_t count, uint32_t index_bits, RunRecord* out);
 
   // So many go down the tree side by side.
-  static constexpr uint32_t kTogether = 16;
+  static constexpr uint32_t kTogether = 8;
   template <class Tree>
   bool Distribute(const Tree& tree);
 
