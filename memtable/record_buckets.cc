@@ -1,71 +1,75 @@
 #include "strongbin/memtable/record_buckets.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cassert>
 
 #include "strongbin/memtable/record_sort.h"
 
 namespace strongbin {
 
-namespace {
-constexpr uint64_t kLineRecords = 64 / sizeof(RunRecord);
-}
-
 uint32_t RecordBuckets::LevelCount(uint64_t record_count) {
-  const uint64_t buckets = std::clamp<uint64_t>(std::bit_ceil(record_count / kTargetRecords + 1), 2, kMaxBuckets);
+  const uint64_t buckets = std::clamp<uint64_t>(std::bit_ceil(record_count / kTargetRecords), 2, kMaxBuckets);
   return static_cast<uint32_t>(std::bit_width(buckets)) - 1;
 }
 
-uint64_t RecordBuckets::BlockCount(uint64_t record_count) {
-  return record_count / kBlockRecords + (uint64_t{1} << LevelCount(record_count));
-}
-
 size_t RecordBuckets::ScratchBytes(uint64_t count) {
-  return BlockCount(count) * (kBlockBytes + sizeof(uint32_t)) + alignof(Work) + sizeof(Work);
+  return (kBlockBytes << LevelCount(count)) + sizeof(Work) + 4 * PlaceCount(count) * sizeof(Place);
 }
 
-RecordBuckets::RecordBuckets(void* scratch, uint64_t count)
-    : record_count_(count),
-      level_count_(LevelCount(count)),
+RecordBuckets::RecordBuckets(void* scratch, uint64_t count, SortedRun* run)
+    : level_count_(LevelCount(count)),
       bucket_count_(uint32_t{1} << level_count_),
-      blocks_(static_cast<RunRecord*>(scratch)),
-      work_(reinterpret_cast<Work*>(blocks_ + BlockCount(count) * kBlockRecords)),
-      next_blocks_(reinterpret_cast<uint32_t*>(work_ + 1)) {
-  std::fill_n(work_->ends, bucket_count_, nullptr);
-  std::fill_n(work_->block_counts, bucket_count_, 0);
+      spare_(static_cast<Place>(PlaceCount(count) - 1)),
+      run_(run),
+      buffers_(static_cast<RunRecord*>(scratch)),
+      work_(reinterpret_cast<Work*>(BufferOf(bucket_count_))),
+      next_blocks_(reinterpret_cast<Block*>(work_ + 1)),
+      places_(next_blocks_ + PlaceCount(count)),
+      blocks_(places_ + PlaceCount(count)),
+      free_places_(blocks_ + PlaceCount(count)) {
+  for (uint32_t bucket = 0; bucket < bucket_count_; ++bucket) {
+    work_->buckets[bucket] = {.end = BufferOf(bucket), .block_count = 0, .first = kNone, .last = kNone};
+  }
+  std::fill_n(blocks_, PlaceCount(count), kNone);
 }
 
 bool RecordBuckets::Split(uint64_t count) {
-  RunRecord* const sampled = work_->buffer;
+  RunRecord* const sampled = work_->sorted;
   SortByBits(sampled, count);
-  // Twice as many as could be borne: the sample may have missed some.
-  const uint64_t most = count * (kMaxBucketRecords / 2) / record_count_;
+  // As many of the sample as stand for half of what a bucket can hold: the sample may have missed some.
+  const uint64_t most = std::max<uint64_t>(1, count * (kMaxBucketRecords / 2) / (spare_ * kBlockRecords));
+  by_prefix_ = true;
   for (uint64_t i = 0; i + most < count; ++i) {
     if (sampled[i].key_bits() == sampled[i + most].key_bits()) return false;
+    by_prefix_ &= sampled[i].prefix != sampled[i + most].prefix;
   }
   for (uint32_t node = 1; node < bucket_count_; ++node) {
-    const uint32_t level = static_cast<uint32_t>(std::bit_width(node)) - 1;
+    const auto level = static_cast<uint32_t>(std::bit_width(node)) - 1;
     const uint64_t rank = 2 * (node - (uint64_t{1} << level)) + 1;  // of 2^(level + 1)
-    work_->tree[node] = sampled[count * rank >> (level + 1)].WithHandle(0);
+    work_->tree[node] = sampled[(count * rank) >> (level + 1)].WithHandle(0);
     work_->prefix_tree[node] = work_->tree[node].prefix;
   }
-  by_prefix_ = true;
-  for (uint64_t i = 0; i + most < count; ++i) by_prefix_ &= sampled[i].prefix != sampled[i + most].prefix;
   return true;
 }
 
-bool RecordBuckets::Flush() {
+bool RecordBuckets::EndAdding() {
+  if (!Distribute()) return false;
+  free_places_[free_count_++] = spare_;
+  for (Place place = written_count_; place < spare_; ++place) free_places_[free_count_++] = place;
+  return true;
+}
+
+// Puts what is pending into the buckets' buffers.
+bool RecordBuckets::Distribute() {
   std::array<uint32_t, kTogether> nodes;
   nodes.fill(1);
-  if (by_prefix_) {
-    for (uint32_t level = 0; level < level_count_; ++level) {
+  for (uint32_t level = 0; level < level_count_; ++level) {
+    if (by_prefix_) {
       for (uint32_t i = 0; i < kTogether; ++i) {
         nodes[i] = 2 * nodes[i] + static_cast<uint32_t>(pending_[i].prefix >= work_->prefix_tree[nodes[i]]);
       }
-    }
-  } else {
-    for (uint32_t level = 0; level < level_count_; ++level) {
+    } else {
       for (uint32_t i = 0; i < kTogether; ++i) {
         nodes[i] = 2 * nodes[i] + static_cast<uint32_t>(pending_[i].bits() >= work_->tree[nodes[i]].bits());
       }
@@ -73,114 +77,129 @@ bool RecordBuckets::Flush() {
   }
   for (uint32_t i = 0; i < pending_count_; ++i) {
     const uint32_t bucket = nodes[i] - bucket_count_;
-    RunRecord*& end = work_->ends[bucket];
-    if (reinterpret_cast<uintptr_t>(end) % kBlockBytes == 0 && !AddBlock(bucket)) [[unlikely]]
-      return false;
+    RunRecord*& end = work_->buckets[bucket].end;
     *end++ = pending_[i];
+    if (reinterpret_cast<uintptr_t>(end) % kBlockBytes == 0 && !WriteBlock(bucket)) [[unlikely]]
+      return false;
   }
   pending_count_ = 0;
   return true;
 }
 
-bool RecordBuckets::AddBlock(uint32_t bucket) {
-  if (work_->block_counts[bucket] == kMaxBucketBlocks) return false;
-  const uint32_t block = used_block_count_++;
-  assert(block < BlockCount(record_count_));
-  if (work_->block_counts[bucket]++ == 0) {
-    work_->first_blocks[bucket] = block;
+bool RecordBuckets::WriteBlock(uint32_t number) {
+  Bucket& bucket = work_->buckets[number];
+  // A block less than there may be: the buffer's records come on top.
+  if (bucket.block_count + 1 == kMaxBucketBlocks) return false;
+  const Block block = written_count_++;
+  bucket.end = BufferOf(number);
+  std::copy_n(bucket.end, kBlockRecords, At(block));
+  places_[block] = blocks_[block] = block;
+  if (bucket.block_count++ == 0) {
+    bucket.first = block;
   } else {
-    next_blocks_[work_->last_blocks[bucket]] = block;
+    next_blocks_[bucket.last] = block;
   }
-  work_->last_blocks[bucket] = block;
-  work_->ends[bucket] = blocks_ + block * kBlockRecords;
+  bucket.last = block;
   return true;
 }
 
-uint64_t RecordBuckets::SizeOf(uint32_t bucket) const {
-  if (work_->block_counts[bucket] == 0) return 0;
-  const RunRecord* last = blocks_ + work_->last_blocks[bucket] * kBlockRecords;
-  return (work_->block_counts[bucket] - 1) * kBlockRecords + static_cast<uint64_t>(work_->ends[bucket] - last);
+void RecordBuckets::ListPieces(uint32_t number, Pieces* pieces) const {
+  const Bucket& bucket = work_->buckets[number];
+  Block block = bucket.first;
+  for (uint32_t i = 0; i < bucket.block_count; ++i, block = next_blocks_[block]) {
+    pieces->starts[i] = At(places_[block]);
+  }
+  pieces->starts[bucket.block_count] = BufferOf(number);
+  pieces->record_count = bucket.block_count * kBlockRecords + static_cast<uint64_t>(bucket.end - BufferOf(number));
 }
 
-bool RecordBuckets::SortBucket(uint32_t bucket, RunRecord* out) {
-  const uint64_t count = SizeOf(bucket);
-  if (count == 0) return false;
-  std::array<const RunRecord*, kMaxBucketBlocks> blocks, next_blocks;
-  const auto list_blocks = [&](uint32_t of, auto* list) {
-    uint32_t block = work_->first_blocks[of];
-    for (uint32_t i = 0; i < work_->block_counts[of]; ++i, block = next_blocks_[block]) {
-      (*list)[i] = blocks_ + block * kBlockRecords;
-    }
-  };
-  list_blocks(bucket, &blocks);
-  // The next bucket is on its way while this one is sorted.
-  const uint32_t next_count = bucket + 1 < bucket_count_ ? work_->block_counts[bucket + 1] : 0;
-  if (next_count > 0) list_blocks(bucket + 1, &next_blocks);
-  const auto for_each = [&](auto&& look_at) {
-    for (uint64_t begin = 0; begin < count; begin += kBlockRecords) {
-      const RunRecord* const records = blocks[begin / kBlockRecords];
-      const uint64_t end = std::min(kBlockRecords, count - begin);
-      for (uint64_t i = 0; i < end; ++i) look_at(records[i], begin + i);
-    }
-  };
+void RecordBuckets::FreeBlocks(const Bucket& bucket) {
+  Block block = bucket.first;
+  for (uint32_t i = 0; i < bucket.block_count; ++i, block = next_blocks_[block]) {
+    const Place place = places_[block];
+    blocks_[place] = kNone;
+    if (place >= cleared_) free_places_[free_count_++] = place;
+  }
+}
 
-  const RunRecord first = *blocks[0];
+void RecordBuckets::ClearUpTo(uint64_t end) {
+  const Place end_place = static_cast<Place>(std::min<uint64_t>(spare_, (end + kBlockRecords - 1) / kBlockRecords));
+  for (; cleared_ < end_place; ++cleared_) {
+    const Block block = blocks_[cleared_];
+    if (block == kNone) continue;
+    // There is one: what is still to be sorted has room behind `end`, but for a part of a block.
+    while (free_places_[free_count_ - 1] < end_place) --free_count_;
+    assert(free_count_ > 0);
+    const Place place = free_places_[--free_count_];
+    std::copy_n(At(cleared_), kBlockRecords, At(place));
+    places_[block] = place;
+    blocks_[place] = block;
+    blocks_[cleared_] = kNone;
+  }
+}
+
+bool RecordBuckets::Sort(uint32_t bucket) {
+  Pieces pieces, next;
+  ListPieces(bucket, &pieces);
+  if (bucket + 1 < bucket_count_) ListPieces(bucket + 1, &next);
+  sorted_count_ = pieces.record_count;
   uint64_t prefix_bits = 0, rest_bits = 0;  // in which records differ
   bool ascends = true;
-  RunRecord::Bits before = 0;
-  for_each([&](const RunRecord& record, uint64_t) {
-    prefix_bits |= record.prefix ^ first.prefix;
-    rest_bits |= record.rest ^ first.rest;
-    ascends &= before <= record.bits();
-    before = record.bits();
+  RunRecord before = pieces.At(0);
+  pieces.ForEach([&](const RunRecord& record, uint64_t) {
+    prefix_bits |= record.prefix ^ before.prefix;
+    rest_bits |= record.rest ^ before.rest;
+    ascends &= before.bits() <= record.bits();
+    before = record;
   });
+  bool has_ties = true;
   if (ascends) {
-    for_each([&](const RunRecord& record, uint64_t i) { out[i] = record; });
-    return true;
+    pieces.ForEach([&](const RunRecord& record, uint64_t i) { work_->sorted[i] = record; });
+  } else {
+    const int common_bits = prefix_bits != 0 ? std::countl_zero(prefix_bits) : 64 + std::countl_zero(rest_bits);
+    SortByNumbers(pieces, next, static_cast<uint32_t>(common_bits), &has_ties);
   }
-  const int common_bits = prefix_bits != 0 ? std::countl_zero(prefix_bits) : 64 + std::countl_zero(rest_bits);
-  const auto index_bits = static_cast<uint32_t>(std::bit_width(count - 1));
-  const uint64_t index_mask = (uint64_t{1} << index_bits) - 1;
-  for_each([&](const RunRecord& record, uint64_t i) {
-    if (i % kLineRecords == 0 && i / kBlockRecords < next_count) {
-      __builtin_prefetch(next_blocks[i / kBlockRecords] + i % kBlockRecords);
-    }
-    work_->numbers[i] = (static_cast<uint64_t>((record.bits() << common_bits) >> 64) & ~index_mask) | i;
-  });
-  SortNumbers(work_->numbers, count);
-  // Where the first eight bytes ascend, all does.
-  bool ties = false;
-  uint64_t before_prefix = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t index = work_->numbers[i] & index_mask;
-    const RunRecord record = blocks[index / kBlockRecords][index % kBlockRecords];
-    ties |= i > 0 && record.prefix <= before_prefix;
-    before_prefix = record.prefix;
-    out[i] = record;
-  }
-  if (ties) SettleTies(count, index_bits, out);
-  return ties;
+  FreeBlocks(work_->buckets[bucket]);
+  return has_ties;
 }
 
-// Records whose numbers have the same bits of them stand in the order in which they came.
-bool RecordBuckets::SettleTies(uint64_t count, uint32_t index_bits, RunRecord* out) {
-  const auto group_end = [&](uint64_t begin) {
-    uint64_t end = begin + 1;
-    while (end < count && work_->numbers[end] >> index_bits == work_->numbers[begin] >> index_bits) ++end;
-    return end;
-  };
-  uint64_t wrong_count = 0;
-  for (uint64_t i = 1; i < count; ++i) wrong_count += out[i].bits() < out[i - 1].bits() ? 1u : 0u;
-  if (wrong_count == 0) return true;
-  if (wrong_count > count / 16) {
-    SortByBits(out, count);
-    return true;
+void RecordBuckets::SortByNumbers(const Pieces& pieces, const Pieces& next, uint32_t common_bits, bool* has_ties) {
+  constexpr uint64_t kLineRecords = 64 / sizeof(RunRecord);
+  const auto index_bits = static_cast<uint32_t>(std::bit_width(pieces.record_count - 1));
+  const uint64_t index_mask = (uint64_t{1} << index_bits) - 1;
+  pieces.ForEach([&](const RunRecord& record, uint64_t i) {
+    // The next bucket is on its way while this one is sorted.
+    if (i % kLineRecords == 0 && i < next.record_count) __builtin_prefetch(&next.At(i));
+    work_->numbers[i] = (static_cast<uint64_t>((record.bits() << common_bits) >> 64) & ~index_mask) | i;
+  });
+  SortNumbers(work_->numbers, pieces.record_count);
+  // Where the first eight bytes ascend, all do.
+  bool ascends = true;
+  uint64_t before = 0;
+  for (uint64_t i = 0; i < pieces.record_count; ++i) {
+    const RunRecord record = pieces.At(work_->numbers[i] & index_mask);
+    ascends &= i == 0 || before < record.prefix;
+    before = record.prefix;
+    work_->sorted[i] = record;
   }
-  for (uint64_t begin = 0, end; begin < count; begin = end) {
-    end = group_end(begin);
-    if (end - begin > 1) SortByBits(out + begin, end - begin);
+  if (!ascends) SettleTies(index_bits);
+  *has_ties = !ascends;
+}
+
+// Records whose numbers agree but for the index stand in the order in which they were added.
+void RecordBuckets::SettleTies(uint32_t index_bits) {
+  constexpr uint64_t kFewOf = 16;
+  RunRecord* const records = work_->sorted;
+  uint64_t fall_count = 0;
+  for (uint64_t i = 1; i < sorted_count_; ++i) fall_count += records[i].bits() < records[i - 1].bits() ? 1u : 0u;
+  if (fall_count == 0) return;
+  if (fall_count > sorted_count_ / kFewOf) return SortByBits(records, sorted_count_);
+  for (uint64_t begin = 0, end; begin < sorted_count_; begin = end) {
+    for (end = begin + 1; end < sorted_count_; ++end) {
+      if ((work_->numbers[begin] ^ work_->numbers[end]) >> index_bits != 0) break;
+    }
+    if (end - begin > 1) SortByBits(records + begin, end - begin);
   }
-  return true;
 }
 
 }  // namespace strongbin

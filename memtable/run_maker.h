@@ -44,24 +44,21 @@ class RunMaker {
   // with; that is narrowed if it is not so.
   RefPtr<const SortedRun> Sort(uint64_t from, uint64_t end, CommonStart* common) {
     const uint64_t most = end - from;
-    SortScratch scratch;
     bool in_buckets = most > SortedRun::kChunkRecords;
-    if (in_buckets) {
-      scratch = SortScratch::Take(RecordBuckets::ScratchBytes(most));
-      if (scratch.data() == nullptr) return {};
-      scratch_bytes_.RaiseTo(scratch.bytes());
-    }
+    SortScratch scratch;
     for (;;) {
       RefPtr<SortedRun> run = SortedRun::Make(space_, common->bytes(), most);
       if (!run) return run;
-      Outcome outcome;
+      Outcome outcome = Outcome::kRefused;
       if (in_buckets) {
-        outcome = SortInBuckets(from, end, scratch.data(), common, run.get());
-      } else {
-        auto* records = static_cast<RunRecord*>(scratch.data());
-        if (records == nullptr) records = run->Room(most);
-        if (records == nullptr) return {};
-        outcome = SortAtOnce(from, end, records, common, run.get());
+        if (EnsureScratch(RecordBuckets::ScratchBytes(most), &scratch) && run->ReserveAll()) {
+          outcome = SortInBuckets(from, end, scratch.data(), common, run.get());
+        }
+      } else if (most <= SortedRun::kChunkRecords) {
+        RunRecord* const records = run->FirstChunk();
+        if (records != nullptr) outcome = SortAtOnce(from, end, records, common, run.get());
+      } else if (EnsureScratch(most * sizeof(RunRecord), &scratch)) {
+        outcome = SortAtOnce(from, end, static_cast<RunRecord*>(scratch.data()), common, run.get());
       }
       if (outcome == Outcome::kRefused) return {};
       if (outcome == Outcome::kUneven) in_buckets = false;
@@ -145,6 +142,13 @@ class RunMaker {
   // Starts within starts that are sorted by what follows them.
   static constexpr int kMostLevels = 4;
 
+  // False: no memory.
+  bool EnsureScratch(size_t bytes, SortScratch* scratch) {
+    if (scratch->bytes() < bytes) *scratch = SortScratch::Take(bytes);
+    scratch_bytes_.RaiseTo(scratch->bytes());
+    return scratch->data() != nullptr;
+  }
+
   enum class Outcome {
     kDone,
     kRefused,   // memory
@@ -202,11 +206,12 @@ class RunMaker {
     });
     if (outcome != Outcome::kDone) return outcome;
     if (!made.ascends) SortByBits(records, made.count);
-    return Append(records, made.count, made, run) ? Outcome::kDone : Outcome::kRefused;
+    OrderAgreeing(records, made.count, made, run->skip_bytes());
+    return Append(records, made.count, run) ? Outcome::kDone : Outcome::kRefused;
   }
 
   Outcome SortInBuckets(uint64_t from, uint64_t end, void* scratch, CommonStart* common, SortedRun* run) const {
-    RecordBuckets buckets(scratch, end - from);
+    RecordBuckets buckets(scratch, end - from, run);
     uint64_t sampled = 0;
     const uint64_t stride = (end - from) / buckets.sample().size();
     for (uint64_t i = 0; i < buckets.sample().size(); ++i) {
@@ -220,26 +225,27 @@ class RunMaker {
     const Outcome outcome =
         MakeRecords(from, end, common, &made, [&](const RunRecord& record) { return buckets.Add(record); });
     if (outcome != Outcome::kDone) return outcome;
-    if (!buckets.Flush()) return Outcome::kUneven;
+    if (!buckets.EndAdding()) return Outcome::kUneven;
     for (uint32_t bucket = 0; bucket < buckets.bucket_count(); ++bucket) {
-      const uint64_t count = buckets.SizeOf(bucket);
-      if (count == 0) continue;
-      RunRecord* records = run->Room(count);
-      if (records == nullptr) records = buckets.buffer();
-      const bool may_agree = buckets.SortBucket(bucket, records);
-      if (!(may_agree ? Append(records, count, made, run) : run->AppendAll(records, count))) return Outcome::kRefused;
+      const bool may_agree = buckets.Sort(bucket);
+      const std::span<RunRecord> sorted = buckets.sorted();
+      buckets.ClearUpTo(run->size() + sorted.size());
+      if (may_agree) OrderAgreeing(sorted.data(), sorted.size(), made, run->skip_bytes());
+      if (!Append(sorted.data(), sorted.size(), run)) return Outcome::kRefused;
     }
     return Outcome::kDone;
   }
   static uint64_t Scatter(uint64_t i) { return ((i + 1) * uint64_t{0x9E3779B97F4A7C15}) >> 32; }
 
-  // Appends records, all that have their key bits, which are in the order of their bits.
-  bool Append(RunRecord* records, uint64_t count, const Made& made, SortedRun* run) const {
+  // Records in the order of their bits, with all that have the same key bits.
+  void OrderAgreeing(RunRecord* records, uint64_t count, const Made& made, size_t skip_bytes) const {
     if (made.bits_tell_keys && made.sequences_ascend) {
       TurnEqualRecords(records, count);
     } else {
-      OrderEqualRecords(records, count, run->skip_bytes(), kMostLevels);
+      OrderEqualRecords(records, count, skip_bytes, kMostLevels);
     }
+  }
+  static bool Append(RunRecord* records, uint64_t count, SortedRun* run) {
     if (Mutated(Mutation::k_unsorted_pair_in_run) && count > 1) std::swap(records[0], records[1]);
     return run->AppendAll(records, count);
   }
