@@ -18,7 +18,8 @@ size_t RecordBuckets::ScratchBytes(uint64_t count) {
 }
 
 RecordBuckets::RecordBuckets(void* scratch, uint64_t count, SortedRun* run)
-    : level_count_(LevelCount(count)),
+    : record_count_(count),
+      level_count_(LevelCount(count)),
       bucket_count_(uint32_t{1} << level_count_),
       spare_(static_cast<Place>(PlaceCount(count) - 1)),
       run_(run),
@@ -38,7 +39,7 @@ bool RecordBuckets::Split(uint64_t count) {
   RunRecord* const sampled = work_->sorted;
   SortByBits(sampled, count);
   // As many of the sample as stand for half of what a bucket can hold: the sample may have missed some.
-  const uint64_t most = std::max<uint64_t>(1, count * (kMaxBucketRecords / 2) / (spare_ * kBlockRecords));
+  const uint64_t most = std::max<uint64_t>(1, count * (kMaxBucketRecords / 2) / record_count_);
   by_prefix_ = true;
   for (uint64_t i = 0; i + most < count; ++i) {
     if (sampled[i].key_bits() == sampled[i + most].key_bits()) return false;

@@ -16,12 +16,11 @@ namespace strongbin {
 // the result will be). The sorts of the buckets are the library's, of 64-bit numbers that each stand for a record: bits
 // that tell it from others, and its index.
 //
-// Calls come in this order: sample, Split, Add, EndAdding, then for each bucket, from the first on, Sort, ClearUpTo and the
-// appending of sorted() to the run.
-// Borrows the scratch and the run. Thread safety: one thread at a time. Lifetime: one sort. When full: Split, Add and
-// EndAdding answer false if a bucket is, or would be, larger than kMaxBucketRecords. Cost: Add takes some four instructions
-// for each of log2(buckets) levels and two moves; Sort four passes over the bucket, three of them in the cache, and the
-// library's sort; ClearUpTo moves each block once or twice.
+// Calls come in this order: sample, Split, Add, EndAdding, then for each bucket, from the first on, Sort, ClearUpTo and
+// the appending of sorted() to the run. Borrows the scratch and the run. Thread safety: one thread at a time. Lifetime:
+// one sort. When full: Split, Add and EndAdding answer false if a bucket is, or would be, larger than
+// kMaxBucketRecords. Cost: Add takes some four instructions for each of log2(buckets) levels and two moves; Sort four
+// passes over the bucket, three of them in the cache, and the library's sort; ClearUpTo moves each block once or twice.
 class RecordBuckets {
  public:
   static constexpr uint64_t kMaxBucketRecords = SortedRun::kChunkRecords;
@@ -110,6 +109,7 @@ class RecordBuckets {
   void SortByNumbers(const Pieces& pieces, const Pieces& next, uint32_t common_bits, bool* has_ties);
   void SettleTies(uint32_t index_bits);
 
+  const uint64_t record_count_;
   const uint32_t level_count_, bucket_count_;
   const Place spare_;  // behind those of the run
   SortedRun* const run_;

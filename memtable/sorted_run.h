@@ -56,9 +56,9 @@ class RunMemory {
 // An immutable sequence of records in order.
 //
 // Owns its chunks, which go back with the last reference. Thread safety: written by its maker alone (Append,
-// FirstChunk, Room, AppendAll), then shared and read-only. Lifetime: records stay in place as long as the run. When memory is
-// refused: Make and FirstChunk answer null, Append, ReserveAll and AppendAll false, and the run is of no further use. Cost:
-// constant for each record; 16 bytes of memory.
+// FirstChunk, Room, AppendAll), then shared and read-only. Lifetime: records stay in place as long as the run. When
+// memory is refused: Make and FirstChunk answer null, Append, ReserveAll and AppendAll false, and the run is of no
+// further use. Cost: constant for each record; 16 bytes of memory.
 class SortedRun : public RefCounted<SortedRun> {
  public:
   static constexpr size_t kChunkRecords = kMaxChunkBytes / sizeof(RunRecord);
