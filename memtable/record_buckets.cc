@@ -144,7 +144,7 @@ bool RecordBuckets::Sort(uint32_t bucket) {
   ListPieces(bucket, &pieces);
   if (bucket + 1 < bucket_count_) ListPieces(bucket + 1, &next);
   sorted_count_ = pieces.record_count;
-  uint64_t prefix_bits = 0, rest_bits = 0;  // in which records differ
+  uint64_t prefix_bits = 0, rest_bits = 0;  // those in which records differ
   bool ascends = true;
   RunRecord before = pieces.At(0);
   pieces.ForEach([&](const RunRecord& record, uint64_t) {
@@ -157,21 +157,30 @@ bool RecordBuckets::Sort(uint32_t bucket) {
   if (ascends) {
     pieces.ForEach([&](const RunRecord& record, uint64_t i) { work_->sorted[i] = record; });
   } else {
-    const int common_bits = prefix_bits != 0 ? std::countl_zero(prefix_bits) : 64 + std::countl_zero(rest_bits);
-    SortByNumbers(pieces, next, static_cast<uint32_t>(common_bits), &has_ties);
+    SortByNumbers(pieces, next, {prefix_bits, rest_bits}, &has_ties);
   }
   FreeBlocks(work_->buckets[bucket]);
   return has_ties;
 }
 
-void RecordBuckets::SortByNumbers(const Pieces& pieces, const Pieces& next, uint32_t common_bits, bool* has_ties) {
+// Numbers are made of the prefixes' bits from the first to the last in which records differ, and of the others from the
+// first such on, as far as there is room above the index.
+void RecordBuckets::SortByNumbers(const Pieces& pieces, const Pieces& next, Differing differing, bool* has_ties) {
   constexpr uint64_t kLineRecords = 64 / sizeof(RunRecord);
   const auto index_bits = static_cast<uint32_t>(std::bit_width(pieces.record_count - 1));
   const uint64_t index_mask = (uint64_t{1} << index_bits) - 1;
+  const int prefix_shift = differing.prefix == 0 ? 0 : std::countl_zero(differing.prefix);
+  const int prefix_end = differing.prefix == 0 ? 64 : std::countr_zero(differing.prefix);
+  const uint64_t prefix_mask = differing.prefix == 0 ? 0 : ~uint64_t{0} >> prefix_shift >> prefix_end << prefix_end;
+  const int rest_shift = differing.rest == 0 ? 0 : std::countl_zero(differing.rest);
+  const int rest_start = differing.prefix == 0 ? 0 : 64 - prefix_shift - prefix_end;
+  const uint64_t rest_mask = rest_start == 64 ? 0 : ~index_mask;
   pieces.ForEach([&](const RunRecord& record, uint64_t i) {
     // The next bucket is on its way while this one is sorted.
     if (i % kLineRecords == 0 && i < next.record_count) __builtin_prefetch(&next.At(i));
-    work_->numbers[i] = (static_cast<uint64_t>((record.bits() << common_bits) >> 64) & ~index_mask) | i;
+    const uint64_t prefix = (record.prefix & prefix_mask) << prefix_shift;
+    const uint64_t rest = record.rest << rest_shift >> (rest_start % 64);
+    work_->numbers[i] = (prefix & ~index_mask) | (rest & rest_mask) | i;
   });
   SortNumbers(work_->numbers, pieces.record_count);
   // Where the first eight bytes ascend, all do.

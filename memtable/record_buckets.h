@@ -97,6 +97,11 @@ class RecordBuckets {
     }
   };
 
+  // The bits in which the records of a bucket differ.
+  struct Differing {
+    uint64_t prefix, rest;
+  };
+
   static uint32_t LevelCount(uint64_t record_count);
   static uint64_t PlaceCount(uint64_t record_count) { return record_count / kBlockRecords + 1; }
 
@@ -106,7 +111,7 @@ class RecordBuckets {
   [[nodiscard]] bool WriteBlock(uint32_t bucket);
   void ListPieces(uint32_t bucket, Pieces* pieces) const;
   void FreeBlocks(const Bucket& bucket);
-  void SortByNumbers(const Pieces& pieces, const Pieces& next, uint32_t common_bits, bool* has_ties);
+  void SortByNumbers(const Pieces& pieces, const Pieces& next, Differing differing, bool* has_ties);
   void SettleTies(uint32_t index_bits);
 
   const uint64_t record_count_;

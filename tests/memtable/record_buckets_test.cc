@@ -116,6 +116,12 @@ const Shape kShapes[] = {
     // Numbers that stand for records have no room for what tells these apart.
     {"far apart, and close in the last bits",
      [](Random* random, uint64_t) { return std::pair(Below(random, 40) << 58, Below32(random, 5'000)); }},
+    {"starts of their own, and what follows",
+     [](Random* random, uint64_t) { return std::pair(Below(random, 200) << 40, Below32(random, ~0u)); }},
+    {"starts of all bits, and what follows",
+     [](Random* random, uint64_t) { return std::pair(Scramble(Below(random, 200)), Below32(random, ~0u)); }},
+    {"the last bit of the prefix, and what follows",
+     [](Random* random, uint64_t) { return std::pair(Below(random, 2), Below32(random, ~0u)); }},
     {"the same, and rarely so",
      [](Random* random, uint64_t) {
        return OneIn(random, 50) ? std::pair(Scramble(Below(random, 30)), Below32(random, 1'000))
