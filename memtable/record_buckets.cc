@@ -144,72 +144,37 @@ bool RecordBuckets::Sort(uint32_t bucket) {
   ListPieces(bucket, &pieces);
   if (bucket + 1 < bucket_count_) ListPieces(bucket + 1, &next);
   sorted_count_ = pieces.record_count;
-  uint64_t prefix_bits = 0, rest_bits = 0;  // those in which records differ
-  bool ascends = true;
-  RunRecord before = pieces.At(0);
-  pieces.ForEach([&](const RunRecord& record, uint64_t) {
-    prefix_bits |= record.prefix ^ before.prefix;
-    rest_bits |= record.rest ^ before.rest;
-    ascends &= before.bits() <= record.bits();
-    before = record;
-  });
   bool has_ties = true;
-  if (ascends) {
+  RecordSurvey survey(pieces.At(0));
+  pieces.ForEach([&](const RunRecord& record, uint64_t) { survey.Look(record); });
+  if (survey.ascends()) {
     pieces.ForEach([&](const RunRecord& record, uint64_t i) { work_->sorted[i] = record; });
   } else {
-    SortByNumbers(pieces, next, {prefix_bits, rest_bits}, &has_ties);
+    has_ties = SortByNumbers(pieces, next, RecordNumbers(survey, pieces.record_count));
   }
   FreeBlocks(work_->buckets[bucket]);
   return has_ties;
 }
 
-// Numbers are made of the prefixes' bits from the first to the last in which records differ, and of the others from the
-// first such on, as far as there is room above the index.
-void RecordBuckets::SortByNumbers(const Pieces& pieces, const Pieces& next, Differing differing, bool* has_ties) {
+bool RecordBuckets::SortByNumbers(const Pieces& pieces, const Pieces& next, const RecordNumbers& number) {
   constexpr uint64_t kLineRecords = 64 / sizeof(RunRecord);
-  const auto index_bits = static_cast<uint32_t>(std::bit_width(pieces.record_count - 1));
-  const uint64_t index_mask = (uint64_t{1} << index_bits) - 1;
-  const int prefix_shift = differing.prefix == 0 ? 0 : std::countl_zero(differing.prefix);
-  const int prefix_end = differing.prefix == 0 ? 64 : std::countr_zero(differing.prefix);
-  const uint64_t prefix_mask = differing.prefix == 0 ? 0 : ~uint64_t{0} >> prefix_shift >> prefix_end << prefix_end;
-  const int rest_shift = differing.rest == 0 ? 0 : std::countl_zero(differing.rest);
-  const int rest_start = differing.prefix == 0 ? 0 : 64 - prefix_shift - prefix_end;
-  const uint64_t rest_mask = rest_start == 64 ? 0 : ~index_mask;
   pieces.ForEach([&](const RunRecord& record, uint64_t i) {
     // The next bucket is on its way while this one is sorted.
     if (i % kLineRecords == 0 && i < next.record_count) __builtin_prefetch(&next.At(i));
-    const uint64_t prefix = (record.prefix & prefix_mask) << prefix_shift;
-    const uint64_t rest = record.rest << rest_shift >> (rest_start % 64);
-    work_->numbers[i] = (prefix & ~index_mask) | (rest & rest_mask) | i;
+    work_->numbers[i] = number.Of(record, i);
   });
   SortNumbers(work_->numbers, pieces.record_count);
   // Where the first eight bytes ascend, all do.
   bool ascends = true;
   uint64_t before = 0;
   for (uint64_t i = 0; i < pieces.record_count; ++i) {
-    const RunRecord record = pieces.At(work_->numbers[i] & index_mask);
+    const RunRecord record = pieces.At(number.IndexIn(work_->numbers[i]));
     ascends &= i == 0 || before < record.prefix;
     before = record.prefix;
     work_->sorted[i] = record;
   }
-  if (!ascends) SettleTies(index_bits);
-  *has_ties = !ascends;
-}
-
-// Records whose numbers agree but for the index stand in the order in which they were added.
-void RecordBuckets::SettleTies(uint32_t index_bits) {
-  constexpr uint64_t kFewOf = 16;
-  RunRecord* const records = work_->sorted;
-  uint64_t fall_count = 0;
-  for (uint64_t i = 1; i < sorted_count_; ++i) fall_count += records[i].bits() < records[i - 1].bits() ? 1u : 0u;
-  if (fall_count == 0) return;
-  if (fall_count > sorted_count_ / kFewOf) return SortByBits(records, sorted_count_);
-  for (uint64_t begin = 0, end; begin < sorted_count_; begin = end) {
-    for (end = begin + 1; end < sorted_count_; ++end) {
-      if ((work_->numbers[begin] ^ work_->numbers[end]) >> index_bits != 0) break;
-    }
-    if (end - begin > 1) SortByBits(records + begin, end - begin);
-  }
+  if (!ascends) SortAgreeing(work_->sorted, work_->numbers, sorted_count_, number);
+  return !ascends;
 }
 
 }  // namespace strongbin

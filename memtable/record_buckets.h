@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "strongbin/memtable/record_numbers.h"
 #include "strongbin/memtable/sorted_run.h"
 
 namespace strongbin {
@@ -97,11 +98,6 @@ class RecordBuckets {
     }
   };
 
-  // The bits in which the records of a bucket differ.
-  struct Differing {
-    uint64_t prefix, rest;
-  };
-
   static uint32_t LevelCount(uint64_t record_count);
   static uint64_t PlaceCount(uint64_t record_count) { return record_count / kBlockRecords + 1; }
 
@@ -111,8 +107,7 @@ class RecordBuckets {
   [[nodiscard]] bool WriteBlock(uint32_t bucket);
   void ListPieces(uint32_t bucket, Pieces* pieces) const;
   void FreeBlocks(const Bucket& bucket);
-  void SortByNumbers(const Pieces& pieces, const Pieces& next, Differing differing, bool* has_ties);
-  void SettleTies(uint32_t index_bits);
+  bool SortByNumbers(const Pieces& pieces, const Pieces& next, const RecordNumbers& number);
 
   const uint64_t record_count_;
   const uint32_t level_count_, bucket_count_;

@@ -11,7 +11,7 @@ namespace {
 
 // From here on the vector sort is faster; below, its set-up and small cases cost more than they win.
 constexpr uint64_t kMinVectorCount = 4096;
-constexpr uint64_t kMinVectorNumbers = 128;
+constexpr uint64_t kMinVectorNumbers = 256;
 
 static_assert(sizeof(RunRecord) == sizeof(hwy::uint128_t));
 static_assert(offsetof(RunRecord, rest) == offsetof(hwy::uint128_t, lo));

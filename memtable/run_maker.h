@@ -31,8 +31,9 @@ namespace strongbin {
 //
 // Borrows log and space; the runs belong to the caller. Thread safety: one thread at a time; AddTo beside it. Lifetime:
 // a run needs the space, and not its maker. When memory is refused: null, and what was there stays. Cost: Sort is O(n
-// log n), Seal and Merge O(n) moves; 64 Ki entries or fewer are sorted in their run's own chunk, more in one contiguous
-// scratch, counted apart.
+// log n), Seal and Merge O(n) moves; 64 Ki entries or fewer are sorted in their run's own chunk, more in buckets, with
+// a scratch of some megabytes that is counted apart, or in a scratch for all where too many keys agree in their first
+// bytes.
 template <class Face>
 class RunMaker {
  public:
