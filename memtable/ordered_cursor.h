@@ -183,7 +183,7 @@ class OrderedCursor {
   void WakeBlock(Source& source) const {
     const uint64_t left = forward_ ? source.size - source.index : source.index + 1;
     source.block_index = source.index;
-    source.block_size = std::min({source.block_room, kFirstBlock + 3 * source.block_size, left});
+    source.block_size = std::min({source.block_room, kFirstBlock + 2 * source.block_size, left});
     for (uint64_t i = 0; i < source.block_size; ++i) {
       source.block[i] = &order_.At(source.run->At(forward_ ? source.index + i : source.index - i).handle());
       Face::WakeForReader(source.block[i]);

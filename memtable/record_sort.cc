@@ -11,6 +11,7 @@ namespace {
 
 // From here on the vector sort is faster; below, its set-up and small cases cost more than they win.
 constexpr uint64_t kMinVectorCount = 4096;
+constexpr uint64_t kMinVectorNumbers = 256;
 
 static_assert(sizeof(RunRecord) == sizeof(hwy::uint128_t));
 static_assert(offsetof(RunRecord, rest) == offsetof(hwy::uint128_t, lo));
@@ -26,6 +27,15 @@ void SortByBits(RunRecord* records, uint64_t count) {
   }
   const hwy::Sorter sorter;
   sorter(reinterpret_cast<hwy::uint128_t*>(records), count, hwy::SortAscending());
+}
+
+void SortNumbers(uint64_t* numbers, uint64_t count) {
+  if (count < kMinVectorNumbers) {
+    pdqsort_branchless(numbers, numbers + count);
+    return;
+  }
+  const hwy::Sorter sorter;
+  sorter(numbers, count, hwy::SortAscending());
 }
 
 }  // namespace strongbin

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "strongbin/memtable/key_order.h"
 #include "strongbin/memtable/loser_tree.h"
 #include "strongbin/memtable/ordered_delta.h"
+#include "strongbin/memtable/record_buckets.h"
 #include "strongbin/memtable/record_sort.h"
 #include "strongbin/memtable/ref_ptr.h"
 #include "strongbin/memtable/run_set.h"
@@ -31,8 +31,9 @@ namespace strongbin {
 //
 // Borrows log and space; the runs belong to the caller. Thread safety: one thread at a time; AddTo beside it. Lifetime:
 // a run needs the space, and not its maker. When memory is refused: null, and what was there stays. Cost: Sort is O(n
-// log n), Seal and Merge O(n) moves; 64 Ki entries or fewer are sorted in their run's own chunk, more in one contiguous
-// scratch, counted apart.
+// log n), Seal and Merge O(n) moves; 64 Ki entries or fewer are sorted in their run's own chunk, more in buckets, with
+// a scratch of some megabytes that is counted apart, or in a scratch for all where too many keys agree in their first
+// bytes.
 template <class Face>
 class RunMaker {
  public:
@@ -43,31 +44,28 @@ class RunMaker {
   // The entries [from, end) of the log but for dead ones. The run leaves out what `common` says that all keys begin
   // with; that is narrowed if it is not so.
   RefPtr<const SortedRun> Sort(uint64_t from, uint64_t end, CommonStart* common) {
+    const uint64_t most = end - from;
+    bool in_buckets = most > SortedRun::kChunkRecords;
     SortScratch scratch;
     for (;;) {
-      RefPtr<SortedRun> run = SortedRun::Make(space_, common->bytes(), end - from);
+      RefPtr<SortedRun> run = SortedRun::Make(space_, common->bytes(), most);
       if (!run) return run;
-      RunRecord* records = nullptr;
-      if (end - from <= SortedRun::kChunkRecords) {
-        records = run->FirstChunk();
-      } else {
-        if (scratch.data() == nullptr) scratch = SortScratch::Take((end - from) * sizeof(RunRecord));
-        records = static_cast<RunRecord*>(scratch.data());
-        scratch_bytes_.RaiseTo(scratch.bytes());
+      Outcome outcome = Outcome::kRefused;
+      if (in_buckets) {
+        if (EnsureScratch(RecordBuckets::ScratchBytes(most), &scratch) && run->ReserveAll()) {
+          outcome = SortInBuckets(from, end, scratch.data(), common, run.get());
+        }
+      } else if (most <= SortedRun::kChunkRecords) {
+        RunRecord* const records = run->FirstChunk();
+        if (records != nullptr) outcome = SortAtOnce(from, end, records, common, run.get());
+      } else if (EnsureScratch(most * sizeof(RunRecord), &scratch)) {
+        outcome = SortAtOnce(from, end, static_cast<RunRecord*>(scratch.data()), common, run.get());
       }
-      if (records == nullptr) return {};
-      const std::optional<Made> made = MakeRecords(from, end, records, common);
-      if (!made) continue;
-      if (!made->ascends) SortByBits(records, made->count);
-      if (made->bits_tell_keys && made->sequences_ascend) {
-        TurnEqualRecords(records, made->count);
-      } else {
-        OrderEqualRecords(records, made->count, common->bytes(), kMostLevels);
-      }
-      if (Mutated(Mutation::k_unsorted_pair_in_run) && made->count > 1) std::swap(records[0], records[1]);
-      if (!run->AppendAll(records, made->count)) return {};
+      if (outcome == Outcome::kRefused) return {};
+      if (outcome == Outcome::kUneven) in_buckets = false;
+      if (outcome != Outcome::kDone) continue;
       run->Finish();
-      sorted_entries_.Add(made->count);
+      sorted_entries_.Add(run->size());
       return run;
     }
   }
@@ -145,18 +143,34 @@ class RunMaker {
   // Starts within starts that are sorted by what follows them.
   static constexpr int kMostLevels = 4;
 
+  // False: no memory.
+  bool EnsureScratch(size_t bytes, SortScratch* scratch) {
+    if (scratch->bytes() < bytes) *scratch = SortScratch::Take(bytes);
+    scratch_bytes_.RaiseTo(scratch->bytes());
+    return scratch->data() != nullptr;
+  }
+
+  enum class Outcome {
+    kDone,
+    kRefused,   // memory
+    kNarrowed,  // a key did not begin with what is common; it then does
+    kUneven,    // a bucket would hold too many
+  };
+
+  // What is learnt of entries while their records are made.
   struct Made {
     uint64_t count = 0;
     bool ascends = true;           // the records, strictly
     bool bits_tell_keys = true;    // records with the same key bits are those of versions of one key
     bool sequences_ascend = true;  // with the handles
   };
-  // Nothing, if a key did not begin with what is common; it then does.
-  std::optional<Made> MakeRecords(uint64_t from, uint64_t end, RunRecord* records, CommonStart* common) const {
+  // Gives all records to `take`, which answers whether there was room.
+  template <class Take>
+  Outcome MakeRecords(uint64_t from, uint64_t end, CommonStart* common, Made* made, Take&& take) const {
     const size_t skip_bytes = common->bytes();
-    Made made;
     std::string_view first_key;
     Sequence last_sequence = 0;
+    RunRecord before{};
     typename Face::Log::Walk walk(from);
     for (uint64_t position = from; position < end; ++position) {
       const auto& slot = *walk.Next(order_.log());
@@ -164,23 +178,77 @@ class RunMaker {
       const std::string_view key = Face::Key(slot);
       if (skip_bytes > 0 && !common->Begins(key)) [[unlikely]] {
         common->Narrow(key);
-        return std::nullopt;
+        return Outcome::kNarrowed;
       }
-      RunRecord& record = records[made.count];
-      record = order_.MakeRecord(slot, walk.handle(), skip_bytes);
+      const RunRecord record = order_.MakeRecord(slot, walk.handle(), skip_bytes);
       const Sequence sequence = Face::SequenceOf(slot);
-      if (made.count == 0) {
+      if (made->count == 0) {
         first_key = key;
       } else {
-        const RunRecord& before = records[made.count - 1];
-        made.ascends &= before.bits() < record.bits();
-        made.bits_tell_keys = made.bits_tell_keys && DifferInBitsOnly(first_key, key, skip_bytes);
-        made.sequences_ascend &= before.handle() < record.handle() && last_sequence < sequence;
+        made->ascends &= before.bits() < record.bits();
+        made->bits_tell_keys = made->bits_tell_keys && DifferInBitsOnly(first_key, key, skip_bytes);
+        made->sequences_ascend &= before.handle() < record.handle() && last_sequence < sequence;
       }
       last_sequence = sequence;
-      ++made.count;
+      before = record;
+      ++made->count;
+      if (!take(record)) return Outcome::kUneven;
     }
-    return made;
+    return Outcome::kDone;
+  }
+
+  // With room for all records in one piece.
+  Outcome SortAtOnce(uint64_t from, uint64_t end, RunRecord* records, CommonStart* common, SortedRun* run) const {
+    Made made;
+    RunRecord* next = records;
+    const Outcome outcome = MakeRecords(from, end, common, &made, [&](const RunRecord& record) {
+      *next++ = record;
+      return true;
+    });
+    if (outcome != Outcome::kDone) return outcome;
+    if (!made.ascends) SortByBits(records, made.count);
+    OrderAgreeing(records, made.count, made, run->skip_bytes());
+    return Append(records, made.count, run) ? Outcome::kDone : Outcome::kRefused;
+  }
+
+  Outcome SortInBuckets(uint64_t from, uint64_t end, void* scratch, CommonStart* common, SortedRun* run) const {
+    RecordBuckets buckets(scratch, end - from, run);
+    uint64_t sampled = 0;
+    const uint64_t stride = (end - from) / buckets.sample().size();
+    for (uint64_t i = 0; i < buckets.sample().size(); ++i) {
+      // Not the same place of each stride, lest keys that come in turns be sampled unevenly.
+      const uint32_t handle = order_.log().HandleAt(from + i * stride + Scatter(i) % stride);
+      const auto& slot = order_.At(handle);
+      if (!Face::IsDead(slot)) buckets.sample()[sampled++] = order_.MakeRecord(slot, handle, common->bytes());
+    }
+    if (sampled == 0 || !buckets.Split(sampled)) return Outcome::kUneven;
+    Made made;
+    const Outcome outcome =
+        MakeRecords(from, end, common, &made, [&](const RunRecord& record) { return buckets.Add(record); });
+    if (outcome != Outcome::kDone) return outcome;
+    if (!buckets.EndAdding()) return Outcome::kUneven;
+    for (uint32_t bucket = 0; bucket < buckets.bucket_count(); ++bucket) {
+      const bool may_agree = buckets.Sort(bucket);
+      const std::span<RunRecord> sorted = buckets.sorted();
+      buckets.ClearUpTo(run->size() + sorted.size());
+      if (may_agree) OrderAgreeing(sorted.data(), sorted.size(), made, run->skip_bytes());
+      if (!Append(sorted.data(), sorted.size(), run)) return Outcome::kRefused;
+    }
+    return Outcome::kDone;
+  }
+  static uint64_t Scatter(uint64_t i) { return ((i + 1) * uint64_t{0x9E3779B97F4A7C15}) >> 32; }
+
+  // Records in the order of their bits, with all that have the same key bits.
+  void OrderAgreeing(RunRecord* records, uint64_t count, const Made& made, size_t skip_bytes) const {
+    if (made.bits_tell_keys && made.sequences_ascend) {
+      TurnEqualRecords(records, count);
+    } else {
+      OrderEqualRecords(records, count, skip_bytes, kMostLevels);
+    }
+  }
+  static bool Append(RunRecord* records, uint64_t count, SortedRun* run) {
+    if (Mutated(Mutation::k_unsorted_pair_in_run) && count > 1) std::swap(records[0], records[1]);
+    return run->AppendAll(records, count);
   }
 
   // Whether two keys, which begin with the same `skip_bytes`, are the same but for what records have of them.

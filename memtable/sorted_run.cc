@@ -25,6 +25,13 @@ RefPtr<SortedRun> SortedRun::Make(RunSpace* space, size_t skip_bytes, uint64_t e
 
 SortedRun::~SortedRun() { std::free(static_cast<void*>(chunks_)); }
 
+bool SortedRun::ReserveAll() {
+  while (room_ < expected_size_) {
+    if (!AddChunk()) return false;
+  }
+  return true;
+}
+
 bool SortedRun::AppendAll(const RunRecord* records, uint64_t count) {
   if (chunk_count_ == 1 && records == chunks_[0]) {
     size_ = count;
@@ -32,8 +39,8 @@ bool SortedRun::AppendAll(const RunRecord* records, uint64_t count) {
   }
   while (count > 0) {
     if (size_ == room_ && !AddChunk()) return false;
-    const uint64_t piece = std::min(count, room_ - size_);
-    std::copy_n(records, piece, &chunks_[size_ / kChunkRecords][size_ % kChunkRecords]);
+    const uint64_t piece = std::min({count, room_ - size_, kChunkRecords - size_ % kChunkRecords});
+    std::copy_n(records, piece, Room(size_));
     size_ += piece;
     records += piece;
     count -= piece;
@@ -62,7 +69,7 @@ SortedRun::Range SortedRun::RangeOf(uint64_t prefix) const {
 }
 
 bool SortedRun::AddChunk() {
-  const uint64_t wanted = expected_size_ > size_ ? expected_size_ - size_ : 1;
+  const uint64_t wanted = expected_size_ > room_ ? expected_size_ - room_ : 1;
   const size_t bytes = std::min<uint64_t>(wanted, kChunkRecords) * sizeof(RunRecord);
   void* grown = std::realloc(static_cast<void*>(chunks_), (chunk_count_ + 1) * sizeof(void*));
   if (grown == nullptr) return false;

@@ -4,6 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
@@ -22,49 +25,90 @@ namespace {
 constexpr size_t kEntries = 1'000'000;
 constexpr size_t kBatch = 100;
 
-enum class Shape : int64_t { kRandom, kAscending, kNearlyAscending, kSharedPrefix, kFewKeys };
-constexpr std::array<const char*, 5> kShapeNames = {"random", "ascending", "nearly ascending", "64 shared bytes",
-                                                    "100 keys"};
+enum class Shape : int64_t {
+  kRandom,
+  kAscending,
+  kNearlyAscending,
+  kSharedPrefix,
+  kFewKeys,
+  kSharedEight,
+  kNumberedStarts,
+  kStarts
+};
+constexpr std::array<const char*, 8> kShapeNames = {
+    "random",   "ascending",      "nearly ascending",        "64 shared bytes",
+    "100 keys", "8 shared bytes", "1,000 numbers and tails", "1,000 starts and tails"};
 
 // Keys behind each other, all of one length.
 class Keys {
  public:
-  static const Keys& Of(Shape shape) {
-    static std::array<Keys*, kShapeNames.size()> made{};
-    Keys*& keys = made[static_cast<size_t>(shape)];
-    if (keys == nullptr) keys = new Keys(shape);
+  // The shape is a benchmark's first argument, the count its second.
+  static const Keys& Of(const benchmark::State& state) {
+    static std::map<std::pair<int64_t, int64_t>, std::unique_ptr<Keys>> made;
+    std::unique_ptr<Keys>& keys = made[{state.range(0), state.range(1)}];
+    if (keys == nullptr) {
+      keys.reset(new Keys(static_cast<Shape>(state.range(0)), static_cast<size_t>(state.range(1))));
+    }
     return *keys;
   }
+  size_t count() const { return bytes_.size() / key_bytes_; }
+  size_t shared_bytes() const { return key_bytes_ - sizeof(Tail); }
   std::string_view At(size_t i) const { return {bytes_.data() + i * key_bytes_, key_bytes_}; }
 
  private:
-  explicit Keys(Shape shape) {
+  using Tail = std::array<unsigned char, 16>;
+
+  Keys(Shape shape, size_t count) {
     std::mt19937_64 random(42);
-    const std::string common(shape == Shape::kSharedPrefix ? 64 : 0, 'p');
-    std::vector<std::array<unsigned char, 16>> tails(kEntries);
-    for (auto& tail : tails) {
-      const uint64_t words[2] = {shape == Shape::kFewKeys ? random() % 100 : random(), 0};
+    const std::string shared(shape == Shape::kSharedPrefix ? 64 : shape == Shape::kSharedEight ? 8 : 0, 'p');
+    std::vector<uint64_t> starts(1'000);
+    std::generate(starts.begin(), starts.end(), std::ref(random));
+    std::vector<Tail> tails(count);
+    for (Tail& tail : tails) {
+      uint64_t words[2] = {random(), 0};
+      if (shape == Shape::kFewKeys) words[0] %= 100;
+      if (shape == Shape::kNumberedStarts) words[0] %= 1'000;
+      if (shape == Shape::kStarts) words[0] = starts[words[0] % starts.size()];
+      if (shape == Shape::kNumberedStarts || shape == Shape::kStarts) words[1] = random();
       std::memcpy(tail.data(), words, sizeof(words));
     }
     if (shape == Shape::kAscending || shape == Shape::kNearlyAscending) std::sort(tails.begin(), tails.end());
     if (shape == Shape::kNearlyAscending) {
-      for (size_t i = 0; i < kEntries / 100; ++i) std::swap(tails[random() % kEntries], tails[random() % kEntries]);
+      for (size_t i = 0; i < count / 100; ++i) std::swap(tails[random() % count], tails[random() % count]);
     }
-    key_bytes_ = common.size() + tails[0].size();
-    for (const auto& tail : tails) bytes_.append(common).append(tail.begin(), tail.end());
+    key_bytes_ = shared.size() + sizeof(Tail);
+    bytes_.reserve(count * key_bytes_);
+    for (const Tail& tail : tails) bytes_.append(shared).append(tail.begin(), tail.end());
   }
 
   size_t key_bytes_ = 0;
   std::string bytes_;
 };
 
-void SetLabel(benchmark::State* state, int64_t shape) { state->SetLabel(kShapeNames[static_cast<size_t>(shape)]); }
+void Report(benchmark::State* state) {
+  state->SetLabel(kShapeNames[static_cast<size_t>(state->range(0))]);
+  state->SetItemsProcessed(state->iterations() * state->range(1));
+}
+// All shapes of a million keys.
+void AllShapes(benchmark::internal::Benchmark* benchmark) {
+  for (size_t shape = 0; shape < kShapeNames.size(); ++shape) {
+    benchmark->Args({static_cast<int64_t>(shape), static_cast<int64_t>(kEntries)});
+  }
+}
+// Those that differ in what the sort does with them, at other sizes.
+void OtherSizes(benchmark::internal::Benchmark* benchmark) {
+  for (const int64_t count : {1'000, 10'000, 100'000, 10'000'000}) {
+    for (const Shape shape : {Shape::kRandom, Shape::kNearlyAscending, Shape::kFewKeys}) {
+      benchmark->Args({static_cast<int64_t>(shape), count});
+    }
+  }
+}
 
 // Keeps all that a generation holds.
 ChunkPool* Pool() {
   static ChunkPool* const pool = [] {
     ChunkPoolOptions options;
-    options.cap_bytes = size_t{256} << 20;
+    options.cap_bytes = size_t{2} << 30;
     return new ChunkPool(options);
   }();
   return pool;
@@ -72,7 +116,7 @@ ChunkPool* Pool() {
 
 bool Fill(AppendOnlyMemtable* table, const Keys& keys) {
   std::vector<Write> batch(kBatch);
-  for (size_t i = 0; i < kEntries; i += kBatch) {
+  for (size_t i = 0; i < keys.count(); i += kBatch) {
     for (size_t j = 0; j < kBatch; ++j) batch[j] = Write{.key = keys.At(i + j), .sequence = i + j + 1};
     if (!table->AppendBatch(batch).ok()) return false;
   }
@@ -81,25 +125,23 @@ bool Fill(AppendOnlyMemtable* table, const Keys& keys) {
 
 // What a library needs for the same records.
 void BM_LibrarySort(benchmark::State& state) {
-  const Keys& keys = Keys::Of(static_cast<Shape>(state.range(0)));
-  std::vector<RunRecord> records(kEntries);
+  const Keys& keys = Keys::Of(state);
+  std::vector<RunRecord> records(keys.count());
   for (auto _ : state) {
     state.PauseTiming();
-    for (size_t i = 0; i < kEntries; ++i) {
-      const size_t skip = static_cast<Shape>(state.range(0)) == Shape::kSharedPrefix ? 64 : 0;
-      records[i] = KeyOrder<EntryFace>::MakeRecord(keys.At(i), static_cast<uint32_t>(i), skip);
+    for (size_t i = 0; i < keys.count(); ++i) {
+      records[i] = KeyOrder<EntryFace>::MakeRecord(keys.At(i), static_cast<uint32_t>(i), keys.shared_bytes());
     }
     state.ResumeTiming();
-    SortByBits(records.data(), kEntries);
+    SortByBits(records.data(), records.size());
   }
-  SetLabel(&state, state.range(0));
-  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kEntries));
+  Report(&state);
 }
-BENCHMARK(BM_LibrarySort)->DenseRange(0, 4)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_LibrarySort)->Apply(AllShapes)->Apply(OtherSizes)->Unit(benchmark::kMillisecond);
 
 void BM_FirstSeek(benchmark::State& state) {
-  const Keys& keys = Keys::Of(static_cast<Shape>(state.range(0)));
-  AppendOnlyMemtable table({.pool = Pool()});
+  const Keys& keys = Keys::Of(state);
+  AppendOnlyMemtable table({.pool = Pool(), .freeze_bytes = size_t{4} << 30});
   for (auto _ : state) {
     state.PauseTiming();
     if (!table.ResetWarm().ok() || !Fill(&table, keys)) state.SkipWithError("the refill failed");
@@ -109,30 +151,28 @@ void BM_FirstSeek(benchmark::State& state) {
     it.SeekToFirst();
     benchmark::DoNotOptimize(it.key());
   }
-  SetLabel(&state, state.range(0));
-  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kEntries));
+  Report(&state);
 }
 // A number of rounds, since an ascending table has nothing to sort and a round is little but its filling.
-BENCHMARK(BM_FirstSeek)->DenseRange(0, 4)->Iterations(10)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_FirstSeek)->Apply(AllShapes)->Apply(OtherSizes)->Iterations(10)->Unit(benchmark::kMillisecond);
 
 // All keys in order, after the sort.
 void BM_Drain(benchmark::State& state) {
-  AppendOnlyMemtable table({.pool = Pool()});
-  if (!Fill(&table, Keys::Of(static_cast<Shape>(state.range(0))))) state.SkipWithError("the fill failed");
+  AppendOnlyMemtable table({.pool = Pool(), .freeze_bytes = size_t{4} << 30});
+  if (!Fill(&table, Keys::Of(state))) state.SkipWithError("the fill failed");
   MemtableIterator it = table.NewIterator({.all_versions = true});
   it.SeekToFirst();
   for (auto _ : state) {
     for (it.SeekToFirst(); it.Valid(); it.Next()) benchmark::DoNotOptimize(it.key());
   }
-  SetLabel(&state, state.range(0));
-  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kEntries));
+  Report(&state);
 }
-BENCHMARK(BM_Drain)->DenseRange(0, 4)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Drain)->Apply(AllShapes)->Unit(benchmark::kMillisecond);
 
 // A put, and a scan of 100 keys that must see it.
 void BM_PutAndScan(benchmark::State& state) {
-  const Keys& keys = Keys::Of(Shape::kRandom);
-  AppendOnlyMemtable table({.pool = Pool()});
+  const Keys& keys = Keys::Of(state);
+  AppendOnlyMemtable table({.pool = Pool(), .freeze_bytes = size_t{4} << 30});
   if (!Fill(&table, keys)) state.SkipWithError("the fill failed");
   table.NewIterator().SeekToFirst();
   std::mt19937_64 random(7);
@@ -143,12 +183,14 @@ void BM_PutAndScan(benchmark::State& state) {
     std::memcpy(key.data(), &word, sizeof(word));
     if (!table.Put({key.data(), key.size()}, ++sequence, "").ok()) state.SkipWithError("a put failed");
     MemtableIterator it = table.NewIterator();
-    it.Seek(keys.At(random() % kEntries));
+    it.Seek(keys.At(random() % keys.count()));
     for (int i = 0; i < 100 && it.Valid(); ++i, it.Next()) benchmark::DoNotOptimize(it.key());
   }
-  state.SetItemsProcessed(state.iterations());
+  state.SetLabel(kShapeNames[static_cast<size_t>(state.range(0))]);
 }
-BENCHMARK(BM_PutAndScan)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_PutAndScan)
+    ->Args({static_cast<int64_t>(Shape::kRandom), static_cast<int64_t>(kEntries)})
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace strongbin

@@ -1,11 +1,13 @@
 // Tables of many segments, stretches and runs.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "strongbin/memtable/append_only_memtable.h"
+#include "strongbin/memtable/sort_scratch.h"
 #include "strongbin/memtable/sorted_run.h"
 #include "strongbin/tests/memtable/fixtures.h"
 #include "strongbin/tests/memtable/test_keys.h"
@@ -13,7 +15,7 @@
 namespace strongbin {
 namespace {
 
-// Up to this many entries are sorted in their run's own chunk, more in a scratch, and more than 4 Mi in several
+// Up to this many entries are sorted in their run's own chunk, more in buckets, and more than 4 Mi in several
 // stretches.
 constexpr uint64_t kChunkEntries = 65'536;
 
@@ -72,11 +74,75 @@ TEST_F(LargeTableTest, LongTailIsSortedAtOnce) {
   EXPECT_EQ(stats.runs, 1u);
   EXPECT_EQ(stats.sorts, 1u);
   EXPECT_EQ(stats.sorted_entries, stats.entries);
-  EXPECT_GE(stats.sort_scratch_bytes, stats.entries * sizeof(RunRecord));
+  EXPECT_GT(stats.sort_scratch_bytes, 0u);
+  EXPECT_LT(stats.sort_scratch_bytes, SortScratch::kMaxKeptBytes) << "it could not be kept for the next one";
   EXPECT_EQ(table_.MemoryUsage(), LentBytes(pool_)) << "the scratch is not the pool's";
   ASSERT_TRUE(table_.ResetWarm().ok());
   EXPECT_EQ(table_.Stats().sort_scratch_bytes, stats.sort_scratch_bytes)
       << "a maximum of the table, not of a generation";
+}
+
+// Keys whose records agree, in every bucket, and more versions of one key than a bucket holds: those are then sorted as
+// one, in a scratch for all.
+TEST_F(LargeTableTest, VersionsAmongManyKeys) {
+  for (const uint64_t version_count : {uint64_t{30'000}, kChunkEntries + 10'000}) {
+    ASSERT_TRUE(table_.ResetWarm().ok());
+    std::vector<std::pair<std::string, Sequence>> expected;
+    for (uint64_t i = 0; i < kChunkEntries + 20'000; ++i) {
+      const std::string start = NumberKey(Scramble(i / 2), 20);
+      for (const std::string& key :
+           {i < version_count ? std::string("5 hot") : start, start + (i % 2 == 0 ? "b" : "a")}) {
+        ASSERT_TRUE(table_.Put(key, ++sequence_, "").ok());
+        expected.emplace_back(key, kMaxSequence - sequence_);
+      }
+    }
+    std::sort(expected.begin(), expected.end());
+    MemtableIterator iterator = table_.NewIterator({.all_versions = true});
+    iterator.SeekToFirst();
+    for (const auto& [key, from_top] : expected) {
+      ASSERT_TRUE(iterator.Valid());
+      ASSERT_EQ(iterator.key(), key);
+      ASSERT_EQ(iterator.sequence(), kMaxSequence - from_top);
+      iterator.Next();
+    }
+    ASSERT_FALSE(iterator.Valid());
+    if (version_count > kChunkEntries) {
+      EXPECT_GE(table_.Stats().sort_scratch_bytes, expected.size() * sizeof(RunRecord));
+    }
+  }
+}
+
+// Keys that do not begin as the sample says, one of which stands at the end.
+TEST_F(LargeTableTest, LastKeyTellsThatLessIsCommon) {
+  PutAll(Scrambled("common", 0, kChunkEntries + 5'000));
+  PutAll({"con"});
+  ExpectAll();
+}
+
+TEST(LargeTableRefusalTest, SortWithoutMemoryInItsMiddleSaysSoAndWorksLater) {
+  RefusingSource source;
+  ChunkPool pool(UnpooledFrom(&source));
+  AppendOnlyMemtable table({.pool = &pool, .freeze_bytes = size_t{1} << 30});
+  constexpr uint64_t kCount = 2 * kChunkEntries + 5'000;
+  for (uint64_t i = 0; i < kCount; ++i) ASSERT_TRUE(table.Put(NumberKey(Scramble(i), 20), i + 1, "").ok());
+  const size_t before = LentBytes(pool);
+  // Three chunks and the samples, which a run can do without.
+  for (int64_t granted = 0; granted < 3; ++granted) {
+    source.RefuseAfter(granted);
+    MemtableIterator iterator = table.NewIterator();
+    iterator.SeekToFirst();
+    EXPECT_EQ(iterator.status().code(), Status::Code::kOutOfMemory) << granted;
+    EXPECT_EQ(LentBytes(pool), before) << granted;
+  }
+  source.GrantAll();
+  MemtableIterator iterator = table.NewIterator();
+  uint64_t count = 0;
+  std::string last;
+  for (iterator.SeekToFirst(); iterator.Valid(); iterator.Next(), ++count) {
+    ASSERT_LT(last, iterator.key());
+    last = iterator.key();
+  }
+  EXPECT_EQ(count, kCount);
 }
 
 TEST_F(LargeTableTest, TailOfMoreThanOneStretchIsWhole) {
