@@ -32,12 +32,12 @@ struct ColdStart {
   // it and nothing is lost).
   bool populate = false;
   // Make the next slab of a class of which 4 MiB are lent, pages and all, before it is asked for, on the pool's thread.
-  // At most 3 MiB of a class lie ready so, where more than 32 MiB are lent a sixteenth of that and 2 MiB, never more than
-  // 10 MiB; none once nothing of the class is lent; the pressure hook gives them back.
-  // For pools with a cap of at least one slab (2 MiB); the pool of a child of fork() starts a thread for it there.
-  // With huge_pages and populate as well, only such slabs get huge pages, and only while that thread finds them cheap,
-  // or at most twice as dear as small ones. With populate, of a chunk that is asked for before its slab is ready only
-  // the first 256 KiB are made at once, which bounds what a single put may take.
+  // At most 3 MiB of a class lie ready so, where more than 32 MiB are lent a sixteenth of that and 2 MiB, never more
+  // than 10 MiB; none once nothing of the class is lent; the pressure hook gives them back. For pools with a cap of at
+  // least one slab (2 MiB); the pool of a child of fork() starts a thread for it there. With huge_pages and populate as
+  // well, only such slabs get huge pages, and only while that thread finds them cheap, or at most twice as dear as
+  // small ones. With populate, of a chunk that is asked for before its slab is ready only the first 256 KiB are made at
+  // once, which bounds what a single put may take.
   bool ahead = false;
 };
 
