@@ -114,7 +114,6 @@ struct EntryFace {
   // What brings an entry into the cache, step by step: its slot; the bytes that a comparison of keys will want; the
   // slot and the bytes that a reader will want.
   static void WakeSlot(const Entry* entry) { __builtin_prefetch(entry); }
-  static void WakeKey(const Entry& entry) { WakeBytes(entry); }
   static void WakeForReader(const Entry* entry) { WakeSlot(entry); }
   static void WakeBytes(const Entry& entry) {
     if (entry.key.near_length() > kInlineKeyBytes) __builtin_prefetch(entry.key.view().data());

@@ -97,7 +97,7 @@ class LookupIndex {
   // those of all entries that are in the index, dead ones too.
   [[nodiscard]] Outcome Insert(uint64_t hash, uint32_t handle, bool is_newest);
 
-  // Distinct hashes, which are as many as keys but for chance: one key in 2^32 / n of n. Writer only.
+  // Distinct hashes: as many as keys, but for those that share 31 bits by chance. Writer only.
   uint64_t key_count() const { return key_count_; }
   uint64_t longest_chain_slots() const { return longest_chain_; }  // writer only
   size_t reserved_bytes() const {
@@ -248,7 +248,7 @@ class LookupIndex {
   ChunkOwner segments_;  // a chunk each
   ChunkSupply* const supply_;
   MonotonicArena directories_;
-  std::atomic<VersionLists<Face>*> versions_{nullptr};  // made for the first key with two versions
+  std::atomic<VersionLists<Face>*> versions_{nullptr};  // made for the first hash with two entries
   std::atomic<uint64_t> root_{0};
   uint64_t key_count_ = 0;
   uint64_t longest_chain_ = 0;

@@ -58,18 +58,16 @@ struct EncodedFace {
   static Sequence SequenceOf(const EncodedEntry& entry) { return Decode(entry).sequence; }
   static bool IsDead(const EncodedEntry&) { return false; }
   static bool HasKey(const EncodedEntry& entry, std::string_view key, uint64_t) { return Key(entry) == key; }
-  static void WakeSlot(const EncodedEntry* entry) { __builtin_prefetch(entry->bytes); }
-  // The key may reach into the line behind its first bytes.
-  static void WakeKey(const EncodedEntry& entry) {
+  // The key and its tag may reach into the line behind its first bytes.
+  static void WakeSlot(const EncodedEntry* entry) {
     constexpr size_t kUsualKeyBytes = 32;
-    __builtin_prefetch(entry.bytes + kUsualKeyBytes);
+    __builtin_prefetch(entry->bytes);
+    __builtin_prefetch(entry->bytes + kUsualKeyBytes);
   }
-  // Readers want the value too: the lines of a small one.
+  // Readers want the value too: all lines that an entry of some 160 bytes may lie in.
   static void WakeForReader(const EncodedEntry* entry) {
     constexpr size_t kLineBytes = 64;
-    WakeSlot(entry);
-    __builtin_prefetch(entry->bytes + kLineBytes);
-    __builtin_prefetch(entry->bytes + 2 * kLineBytes);
+    for (size_t line = 0; line < 3; ++line) __builtin_prefetch(entry->bytes + line * kLineBytes);
     __builtin_prefetch(entry->bytes + 5 * kLineBytes / 2);
   }
   static void WakeBytes(const EncodedEntry&) {}  // they lie in the slot
