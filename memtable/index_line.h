@@ -71,6 +71,11 @@ class alignas(64) IndexLine {
     // Release, as for every store to a word of hashes: what it publishes of old stays published.
     hashes_[0].store(is_passed ? word | kPassed : word & ~kPassed, std::memory_order_release);
   }
+  // Release: as for LetGoOfHalf.
+  void Clear(size_t slot) {
+    const uint64_t word = hashes_[slot / 2].load(std::memory_order_relaxed);
+    hashes_[slot / 2].store(word & ~(uint64_t{kHashMask} << ShiftOf(slot)), std::memory_order_release);
+  }
   // Makes this line, which nobody else knows yet, what `from` has of hashes with the given bit, and its mark. Returns
   // how many slots that are.
   uint32_t TakeHalfOf(const IndexLine& from, int hash_bit) {

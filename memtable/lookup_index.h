@@ -1,6 +1,7 @@
 // The hash index that finds the versions of a key.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -31,13 +32,13 @@ namespace strongbin {
 // Thread safety: one writer (Insert); any number of lock-free readers (Find), beside the writer.
 // How readers stay right while a segment is split: the sibling is filled and put into the directory before the moved
 // slots are cleared; a reader that finds nothing looks at the directory again and starts over if its segment has been
-// replaced or split. Entries that it finds are verified against the key, so a stale slot can mislead nobody.
-// Lifetime: what Find answers is a handle of the log's. When memory is refused: Insert answers so, and the index finds
-// what it found before.
-// Cost: a find touches one line, then the entry, through its list if there is one; an insert the line and the head of
-// the list, and other entries only where it is not known that the new one is the newest. Growth moves a slot about once
-// over its life; the longest single pause is one split of kMaxLines lines, or one doubling of the directory (16 bytes
-// for each segment of about 2,500 keys).
+// replaced or split. The same holds for hashes that a split lets go home: they are there before the directory says so,
+// and leave their old slots after it. Entries that it finds are verified against the key, so a stale slot can mislead
+// nobody. Lifetime: what Find answers is a handle of the log's. When memory is refused: Insert answers so, and the
+// index finds what it found before. Cost: a find touches one line, then the entry, through its list if there is one; an
+// insert the line and the head of the list, and other entries only where it is not known that the new one is the
+// newest. Growth moves a slot about once over its life; the longest single pause is one split of kMaxLines lines, or
+// one doubling of the directory (16 bytes for each segment of about 2,500 keys).
 template <class Face>
 class LookupIndex {
  public:
@@ -143,7 +144,7 @@ class LookupIndex {
     return hash31 == 0 ? 1 : hash31;
   }
 
-  // A directory entry's word: [48 bits address of the lines][8 bits log2(lines)][8 bits local depth].
+  // A directory entry's word: [48 bits address of the lines][8 bits log2(lines)][is settled][7 bits local depth].
   class SegmentRef {
    public:
     explicit SegmentRef(uint64_t word) : word_(word) {}
@@ -153,7 +154,9 @@ class LookupIndex {
     uint32_t line_bits() const { return (word_ >> 8) & 0xFF; }
     uint32_t line_count() const { return uint32_t{1} << line_bits(); }
     uint32_t line_mask() const { return line_count() - 1; }
-    uint32_t depth() const { return word_ & 0xFF; }
+    uint32_t depth() const { return word_ & 0x7F; }
+    // The split that made it is over. (Another word than before is all that readers ask for.)
+    SegmentRef Settled() const { return SegmentRef(word_ | 0x80); }
     uint64_t word() const { return word_; }
 
    private:
@@ -238,6 +241,11 @@ class LookupIndex {
   // Lines that hold anything yet; null when memory is refused.
   Line* NewLines(uint32_t count) { return reinterpret_cast<Line*>(segments_.Add(count * sizeof(Line))); }
   void PutIntoDirectory(const SegmentRef& segment, uint64_t live_count, uint32_t hash31);
+  // Slots of each line of a segment that may be split.
+  using SlotSets = std::array<uint8_t, kMaxLines>;
+  static_assert(Line::kSlots <= 8);
+  static void CopyHome(const SegmentRef& segment, SlotSets* left);
+  static void ClearSlots(const SegmentRef& segment, const SlotSets& slots);
   static void UnmarkLines(const SegmentRef& segment);
 
   // Stands for segments that are still to be made; never written.

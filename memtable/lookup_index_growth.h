@@ -1,6 +1,7 @@
 // How the lookup index grows: the part of lookup_index.h that runs once in thousands of inserts.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <bitset>
 #include <cstdint>
@@ -75,7 +76,8 @@ bool LookupIndex<Face>::Enlarge(uint32_t hash31) {
 }
 
 // Moves the slots whose next hash bit is 1 into a new sibling, each to the same place in the same line: home lines and
-// the marks on the way to displaced keys are then right in both halves, and nothing need be searched.
+// the marks on the way to displaced hashes are then right in both halves, and nothing need be searched. Then those that
+// have room in their home lines again go there.
 template <class Face>
 bool LookupIndex<Face>::Split(uint32_t hash31) {
   const SegmentRef old(LoadRoot().EntryFor(hash31).word.load(std::memory_order_relaxed));
@@ -88,15 +90,53 @@ bool LookupIndex<Face>::Split(uint32_t hash31) {
   uint64_t moved_count = 0;
   for (uint32_t i = 0; i < old.line_count(); ++i)
     moved_count += (new (&lines[i]) Line)->TakeHalfOf(old.lines()[i], bit);
+  SlotSets left;
+  CopyHome(sibling, &left);
+  ClearSlots(sibling, left);
   UnmarkLines(sibling);
   const uint64_t kept_count = LoadRoot().FirstEntryOf(old, hash31).live_count - moved_count;
   const uint32_t hash_bit = uint32_t{1} << bit;
-  PutIntoDirectory(sibling, moved_count, hash31 | hash_bit);
+  PutIntoDirectory(sibling.Settled(), moved_count, hash31 | hash_bit);
   YieldPoint(YieldAt::k_segment_split);
   PutIntoDirectory(kept, kept_count, hash31 & ~hash_bit);
   for (uint32_t i = 0; i < kept.line_count(); ++i) kept.lines()[i].LetGoOfHalf(bit);
+  CopyHome(kept, &left);
+  YieldPoint(YieldAt::k_segment_split);
+  PutIntoDirectory(kept.Settled(), kept_count, hash31 & ~hash_bit);
+  ClearSlots(kept, left);
   UnmarkLines(kept);
   return true;
+}
+
+// Copies displaced hashes into their home lines, where these have room. Says which slots are then no longer needed.
+template <class Face>
+void LookupIndex<Face>::CopyHome(const SegmentRef& segment, SlotSets* left) {
+  const uint32_t mask = segment.line_mask();
+  left->fill(0);
+  for (uint32_t line_number = 0; line_number <= mask; ++line_number) {
+    const uint32_t behind = (line_number + 1) & mask;
+    // Only behind a marked line there can be hashes of other lines.
+    if (!segment.lines()[line_number].is_passed(std::memory_order_relaxed)) continue;
+    const Line& line = segment.lines()[behind];
+    for (size_t slot = 0; slot < Line::kSlots; ++slot) {
+      const uint32_t slot_hash = line.HashAt(slot, std::memory_order_relaxed);
+      if (slot_hash == 0 || (slot_hash & mask) == behind) continue;
+      Line& home = segment.lines()[slot_hash & mask];
+      const uint64_t unused = home.LookFor(slot_hash, std::memory_order_relaxed).unused;
+      if (unused == 0) continue;
+      home.Fill(IndexLine::Lowest(unused), slot_hash, line.ValueAt(slot, std::memory_order_relaxed));
+      (*left)[behind] |= static_cast<uint8_t>(1 << slot);
+    }
+  }
+}
+
+template <class Face>
+void LookupIndex<Face>::ClearSlots(const SegmentRef& segment, const SlotSets& slots) {
+  for (uint32_t i = 0; i < segment.line_count(); ++i) {
+    for (size_t slot = 0; slots[i] >> slot != 0; ++slot) {
+      if ((slots[i] >> slot & 1) != 0) segment.lines()[i].Clear(slot);
+    }
+  }
 }
 
 // Takes the overflow mark from lines that no remaining key has passed. A key that has passed a line keeps the marks of

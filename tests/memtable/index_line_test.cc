@@ -64,7 +64,7 @@ TEST(IndexLineTest, LooksAsItsModelDoes) {
   for (int round = 0; round < 2'000; ++round) {
     IndexLine line;
     Model model;
-    for (size_t step = 0; step <= IndexLine::kSlots; ++step) {
+    for (size_t step = 0; step <= 2 * IndexLine::kSlots; ++step) {
       ExpectEqual(line, model);
       if (OneIn(&random, 4)) line.SetPassed(model.is_passed = OneIn(&random, 2));
       const uint64_t unused = line.LookFor(1, kRelaxed).unused;
@@ -74,6 +74,10 @@ TEST(IndexLineTest, LooksAsItsModelDoes) {
       model.values[slot] = static_cast<uint32_t>(random());
       line.Fill(slot, model.hashes[slot], model.values[slot]);
       if (OneIn(&random, 3)) line.SetValue(slot, model.values[slot] = static_cast<uint32_t>(random()));
+      if (const size_t any = Below(&random, IndexLine::kSlots); OneIn(&random, 5)) {
+        line.Clear(any);
+        model.hashes[any] = 0;
+      }
     }
   }
 }
