@@ -172,15 +172,16 @@ class OrderedCursor {
     }
     uint64_t offset = forward_ ? source.index - source.block_index : source.block_index - source.index;
     if (offset >= source.block_size) {
-      WakeBlock(source);
+      WakeSlots(source);
+      WakeBytes(source);
       offset = 0;
     }
     source.slot = source.block[offset];
     source.record = source.run->At(source.index);
   }
-  // Brings the head and entries that the walk will come to into the cache: first all slots, then what they lead to.
+  // Bring the head and entries that the walk will come to into the cache: first all slots, then what they lead to.
   // Blocks grow as the walk goes on, so that a short one wakes little in vain.
-  void WakeBlock(Source& source) const {
+  void WakeSlots(Source& source) const {
     const uint64_t left = forward_ ? source.size - source.index : source.index + 1;
     source.block_index = source.index;
     source.block_size = std::min({source.block_room, kFirstBlock + 2 * source.block_size, left});
@@ -188,6 +189,8 @@ class OrderedCursor {
       source.block[i] = &order_.At(source.run->At(forward_ ? source.index + i : source.index - i).handle());
       Face::WakeForReader(source.block[i]);
     }
+  }
+  static void WakeBytes(const Source& source) {
     for (uint64_t i = 0; i < source.block_size; ++i) Face::WakeBytes(*source.block[i]);
   }
 
@@ -207,8 +210,13 @@ class OrderedCursor {
   void Start(bool forward) {
     forward_ = forward;
     if (count_ == 0) return;
+    // All sources' slots are on their way before any of them is looked at.
     for (uint32_t i = 0; i < count_; ++i) {
       sources_[i].block_size = 0;
+      if (sources_[i].run != nullptr && !sources_[i].ended()) WakeSlots(sources_[i]);
+    }
+    for (uint32_t i = 0; i < count_; ++i) {
+      WakeBytes(sources_[i]);
       Load(sources_[i]);
     }
     tree_.Build(count_, [this](uint32_t a, uint32_t b) { return ComesFirst(a, b); });
