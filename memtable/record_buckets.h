@@ -104,8 +104,8 @@ class RecordBuckets {
   RunRecord* BufferOf(uint32_t bucket) const { return buffers_ + bucket * kBlockRecords; }
   RunRecord* At(Place place) const { return place == spare_ ? work_->spare : run_->Room(place * kBlockRecords); }
   [[nodiscard]] bool Distribute();
-  [[nodiscard]] bool WriteBlock(uint32_t bucket);
-  void ListPieces(uint32_t bucket, Pieces* pieces) const;
+  [[nodiscard]] bool WriteBlock(uint32_t number);
+  void ListPieces(uint32_t number, Pieces* pieces) const;
   void FreeBlocks(const Bucket& bucket);
   bool SortByNumbers(const Pieces& pieces, const Pieces& next, const RecordNumbers& number);
 
