@@ -18,7 +18,7 @@ namespace strongbin {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-constexpr size_t kMaxReadyBytes = size_t{3} << 20;  // of a class; see ColdStart::ahead
+constexpr size_t kMaxReadyBytes = size_t{10} << 20;  // of a class; see ColdStart::ahead
 
 // Bytes with a stamp of their own. Of large ones the ends and some pages between, so that a run stays short.
 struct Stamped {
