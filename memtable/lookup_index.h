@@ -244,6 +244,8 @@ class LookupIndex {
   // Slots of each line of a segment that may be split.
   using SlotSets = std::array<uint8_t, kMaxLines>;
   static_assert(Line::kSlots <= 8);
+  template <class Visit>
+  static void ForEachDisplaced(const SegmentRef& segment, Visit&& visit);
   static void CopyHome(const SegmentRef& segment, SlotSets* left);
   static void ClearSlots(const SegmentRef& segment, const SlotSets& slots);
   static void UnmarkLines(const SegmentRef& segment);

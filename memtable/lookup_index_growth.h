@@ -108,26 +108,33 @@ bool LookupIndex<Face>::Split(uint32_t hash31) {
   return true;
 }
 
+// Calls visit(line number, slot, hash) for each hash that lies behind its home line.
+template <class Face>
+template <class Visit>
+void LookupIndex<Face>::ForEachDisplaced(const SegmentRef& segment, Visit&& visit) {
+  const uint32_t mask = segment.line_mask();
+  for (uint32_t line_number = 0; line_number <= mask; ++line_number) {
+    // Only behind a marked line there can be hashes of other lines.
+    if (!segment.lines()[line_number].is_passed(std::memory_order_relaxed)) continue;
+    const uint32_t behind = (line_number + 1) & mask;
+    for (size_t slot = 0; slot < Line::kSlots; ++slot) {
+      const uint32_t slot_hash = segment.lines()[behind].HashAt(slot, std::memory_order_relaxed);
+      if (slot_hash != 0 && (slot_hash & mask) != behind) visit(behind, slot, slot_hash);
+    }
+  }
+}
+
 // Copies displaced hashes into their home lines, where these have room. Says which slots are then no longer needed.
 template <class Face>
 void LookupIndex<Face>::CopyHome(const SegmentRef& segment, SlotSets* left) {
-  const uint32_t mask = segment.line_mask();
   left->fill(0);
-  for (uint32_t line_number = 0; line_number <= mask; ++line_number) {
-    const uint32_t behind = (line_number + 1) & mask;
-    // Only behind a marked line there can be hashes of other lines.
-    if (!segment.lines()[line_number].is_passed(std::memory_order_relaxed)) continue;
-    const Line& line = segment.lines()[behind];
-    for (size_t slot = 0; slot < Line::kSlots; ++slot) {
-      const uint32_t slot_hash = line.HashAt(slot, std::memory_order_relaxed);
-      if (slot_hash == 0 || (slot_hash & mask) == behind) continue;
-      Line& home = segment.lines()[slot_hash & mask];
-      const uint64_t unused = home.LookFor(slot_hash, std::memory_order_relaxed).unused;
-      if (unused == 0) continue;
-      home.Fill(IndexLine::Lowest(unused), slot_hash, line.ValueAt(slot, std::memory_order_relaxed));
-      (*left)[behind] |= static_cast<uint8_t>(1 << slot);
-    }
-  }
+  ForEachDisplaced(segment, [&](uint32_t line_number, size_t slot, uint32_t slot_hash) {
+    Line& home = segment.lines()[slot_hash & segment.line_mask()];
+    const uint64_t unused = home.LookFor(slot_hash, std::memory_order_relaxed).unused;
+    if (unused == 0) return;
+    home.Fill(Line::Lowest(unused), slot_hash, segment.lines()[line_number].ValueAt(slot, std::memory_order_relaxed));
+    (*left)[line_number] |= static_cast<uint8_t>(1 << slot);
+  });
 }
 
 template <class Face>
@@ -145,16 +152,9 @@ template <class Face>
 void LookupIndex<Face>::UnmarkLines(const SegmentRef& segment) {
   const uint32_t mask = segment.line_mask();
   std::bitset<kMaxLines> is_passed;
-  for (uint32_t line_number = 0; line_number <= mask; ++line_number) {
-    // Only behind a marked line there can be keys of other lines.
-    if (!segment.lines()[line_number].is_passed(std::memory_order_relaxed)) continue;
-    const uint32_t behind = (line_number + 1) & mask;
-    for (size_t slot = 0; slot < Line::kSlots; ++slot) {
-      const uint32_t slot_hash = segment.lines()[behind].HashAt(slot, std::memory_order_relaxed);
-      if (slot_hash == 0) continue;
-      for (uint32_t home = slot_hash & mask; home != behind; home = (home + 1) & mask) is_passed.set(home);
-    }
-  }
+  ForEachDisplaced(segment, [&](uint32_t line_number, size_t, uint32_t slot_hash) {
+    for (uint32_t home = slot_hash & mask; home != line_number; home = (home + 1) & mask) is_passed.set(home);
+  });
   for (uint32_t line_number = 0; line_number <= mask; ++line_number) {
     Line& line = segment.lines()[line_number];
     if (line.is_passed(std::memory_order_relaxed) && !is_passed.test(line_number)) line.SetPassed(false);

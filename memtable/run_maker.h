@@ -56,8 +56,7 @@ class RunMaker {
           outcome = SortInBuckets(from, end, scratch.data(), common, run.get());
         }
       } else if (most <= SortedRun::kChunkRecords) {
-        RunRecord* const records = run->FirstChunk();
-        if (records != nullptr) outcome = SortAtOnce(from, end, records, common, run.get());
+        if (run->ReserveAll()) outcome = SortAtOnce(from, end, run->Room(0), common, run.get());
       } else if (EnsureScratch(most * sizeof(RunRecord), &scratch)) {
         outcome = SortAtOnce(from, end, static_cast<RunRecord*>(scratch.data()), common, run.get());
       }

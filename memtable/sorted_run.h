@@ -55,10 +55,10 @@ class RunMemory {
 
 // An immutable sequence of records in order.
 //
-// Owns its chunks, which go back with the last reference. Thread safety: written by its maker alone (Append,
-// FirstChunk, Room, AppendAll), then shared and read-only. Lifetime: records stay in place as long as the run. When
-// memory is refused: Make and FirstChunk answer null, Append, ReserveAll and AppendAll false, and the run is of no
-// further use. Cost: constant for each record; 16 bytes of memory.
+// Owns its chunks, which go back with the last reference. Thread safety: written by its maker alone (Append, Room,
+// AppendAll), then shared and read-only. Lifetime: records stay in place as long as the run. When memory is refused:
+// Make answers null, Append, ReserveAll and AppendAll false, and the run is of no further use. Cost: constant for each
+// record; 16 bytes of memory.
 class SortedRun : public RefCounted<SortedRun> {
  public:
   static constexpr size_t kChunkRecords = kMaxChunkBytes / sizeof(RunRecord);
@@ -77,14 +77,12 @@ class SortedRun : public RefCounted<SortedRun> {
     ++size_;
     return true;
   }
-  // Room for as many records as are expected, at most kChunkRecords, to be filled and then taken over by AppendAll.
-  [[nodiscard]] RunRecord* FirstChunk() { return chunk_count_ > 0 || AddChunk() ? chunks_[0] : nullptr; }
   // Room for all records that are expected, for Room to give out.
   [[nodiscard]] bool ReserveAll();
   // Where the record with this index is, or will be once it has been appended; until then to be used at will, up to the
   // next multiple of kChunkRecords.
   RunRecord* Room(uint64_t index) { return &chunks_[index / kChunkRecords][index % kChunkRecords]; }
-  // Appends `count` records, which may lie in FirstChunk() already.
+  // Appends `count` records, which may lie in Room(0) already where one chunk holds all that are expected.
   [[nodiscard]] bool AppendAll(const RunRecord* records, uint64_t count);
   // Nothing more will be appended. Makes RangeOf fast, if there is memory for it.
   void Finish();

@@ -173,12 +173,11 @@ class TableCore {
   bool ascending_ = true;
   const Slot* last_in_base_ = nullptr;
   SequenceWindow sequences_;
-  uint64_t pending_count_ = 0;                       // the last entries of the log, which are not in the index yet
-  uint64_t pending_newest_ = 0;                      // whether they are newer than all before, one bit a position
-  std::array<uint32_t, kPlaces> pending_matches_{};  // what the index had for them, by position
-  // One bit for each block, the newest lowest: whether it had anything; whether that must be looked at.
-  uint32_t matched_blocks_ = 0;
-  uint32_t compared_blocks_ = 0;
+  uint64_t pending_count_ = 0;   // the last entries of the log, which are not in the index yet
+  uint64_t pending_newest_ = 0;  // whether they are newer than all before, one bit a position
+  // What the index had for the block that FetchAhead looked up last, and whether any of it must be compared.
+  std::array<uint32_t, kBlock> matches_{};
+  bool compares_matches_ = false;
 
   // The hashes of the last entries that had to wait, by position, or kUnknownHash. See Find for the order.
   std::array<std::atomic<uint32_t>, kPlaces> pending_hashes_{};
@@ -228,23 +227,22 @@ template <class Face>
 void TableCore<Face>::FetchAhead(uint64_t end) {
   const auto for_block = [&](uint64_t number, auto&& step) {
     if (pending_count_ < (number + 1) * kBlock) return;
-    const uint64_t first = (end - (number + 1) * kBlock) % kPlaces;
-    for (uint64_t place = first; place < first + kBlock; ++place) step(place % kPlaces);
+    const uint64_t first = end - (number + 1) * kBlock;
+    for (uint64_t i = 0; i < kBlock; ++i) step((first + i) % kPlaces, i);
   };
   const auto hash_at = [this](uint64_t place) {
     return HashOfKept(pending_hashes_[place].load(std::memory_order_relaxed));
   };
-  for_block(0, [&](uint64_t place) { index_.WakeLine(hash_at(place)); });
+  // The oldest block first: the next one's matches take the place of its own.
+  if (compares_matches_) for_block(2, [&](uint64_t, uint64_t i) { index_.WakeEntry(matches_[i]); });
+  for_block(0, [&](uint64_t place, uint64_t) { index_.WakeLine(hash_at(place)); });
   uint32_t any_match = 0, any_compared = 0;
-  for_block(1, [&](uint64_t place) {
-    any_match |= pending_matches_[place] = index_.MatchOf(hash_at(place));
-    any_compared |= (pending_newest_ >> place & 1) == 0 ? pending_matches_[place] : 0;
+  for_block(1, [&](uint64_t place, uint64_t i) {
+    any_match |= matches_[i] = index_.MatchOf(hash_at(place));
+    any_compared |= (pending_newest_ >> place & 1) == 0 ? matches_[i] : 0;
   });
-  matched_blocks_ = matched_blocks_ << 1 | (any_match != 0);
-  compared_blocks_ = compared_blocks_ << 1 | (any_compared != 0);
-  if ((matched_blocks_ & 1) != 0) for_block(1, [&](uint64_t place) { index_.WakeList(pending_matches_[place]); });
-  if ((compared_blocks_ >> 1 & 1) != 0)
-    for_block(2, [&](uint64_t place) { index_.WakeEntry(pending_matches_[place]); });
+  if (any_match != 0) for_block(1, [&](uint64_t, uint64_t i) { index_.WakeList(matches_[i]); });
+  compares_matches_ = any_compared != 0;
 }
 
 template <class Face>

@@ -133,28 +133,8 @@ class VersionLists {
 
   // Puts an entry in front, without a look at those that are there.
   Outcome AddNewest(ListId head, uint32_t handle) {
-    const uint32_t levels = SkipLevels(handle, kHighLevels);
-    const uint32_t node = NewWords(kNodeLinks + levels);
-    if (node == 0) return Outcome::kOutOfMemory;
-    // Words of a head, and those of a node, lie behind each other.
-    std::atomic<uint32_t>* const head_words = &WordAt(head);
-    std::atomic<uint32_t>* const node_words = &WordAt(node);
-    node_words[0].store(handle, std::memory_order_relaxed);
-    const uint32_t linked_levels = std::min(levels, head_words[0].load(std::memory_order_relaxed));
-    for (uint32_t level = 0; level < linked_levels; ++level) {
-      // Relaxed: the writer stored it itself.
-      node_words[kNodeLinks + level].store(head_words[kHeadLinks + level].load(std::memory_order_relaxed),
-                                           std::memory_order_relaxed);
-    }
-    // Release: pairs with Next.
-    for (uint32_t level = 0; level < linked_levels; ++level) {
-      head_words[kHeadLinks + level].store(node, std::memory_order_release);
-    }
-    YieldPoint(YieldAt::k_version_linked);
-    // Release: pairs with Find.
-    head_words[kNewest].store(handle, std::memory_order_release);
-    CountOne(head);
-    return Outcome::kAdded;
+    std::atomic<uint32_t>* const links = &WordAt(head + kHeadLinks);  // words of a head lie behind each other
+    return AddBehind(head, handle, /*is_first=*/true, [links](uint32_t level) { return links + level; });
   }
 
   Outcome AddInOrder(ListId head, uint32_t handle) {
@@ -163,10 +143,9 @@ class VersionLists {
     if (Mutated(Mutation::k_version_by_arrival) || SequenceAt(Next(head + kHeadLinks, 0)) < sequence) [[likely]] {
       return AddNewest(head, handle);
     }
-    const uint32_t head_levels = Word(head);
     std::array<uint32_t, kHighLevels> before;
     uint32_t links = head + kHeadLinks;
-    for (uint32_t level = head_levels; level-- > 0;) {
+    for (uint32_t level = Word(head); level-- > 0;) {
       for (uint32_t next; (next = Next(links, level)) != 0 && SequenceAt(next) > sequence;) links = next + kNodeLinks;
       before[level] = links;
     }
@@ -176,25 +155,33 @@ class VersionLists {
       if (!Face::IsDead(other) && Face::HasKey(other, Face::Key(entry), Face::Prefix(entry)))
         return Outcome::kDuplicate;
     }
+    // The first of equal ones is in front too.
+    return AddBehind(head, handle, /*is_first=*/before[0] == head + kHeadLinks,
+                     [&](uint32_t level) { return &WordAt(before[level] + level); });
+  }
+
+  // `link_before` gives for each level of the head the link that is to lead to the entry.
+  template <class LinkBefore>
+  Outcome AddBehind(ListId head, uint32_t handle, bool is_first, LinkBefore&& link_before) {
     const uint32_t levels = SkipLevels(handle, kHighLevels);
     const uint32_t node = NewWords(kNodeLinks + levels);
     if (node == 0) return Outcome::kOutOfMemory;
-    WordAt(node).store(handle, std::memory_order_relaxed);
-    const uint32_t linked_levels = std::min(levels, head_levels);
+    std::atomic<uint32_t>* const head_words = &WordAt(head);
+    std::atomic<uint32_t>* const node_words = &WordAt(node);
+    node_words[0].store(handle, std::memory_order_relaxed);
+    const uint32_t linked_levels = std::min(levels, head_words[0].load(std::memory_order_relaxed));
     for (uint32_t level = 0; level < linked_levels; ++level) {
-      WordAt(node + kNodeLinks + level).store(Next(before[level], level), std::memory_order_relaxed);
+      // Relaxed: the writer stored it itself.
+      node_words[kNodeLinks + level].store(link_before(level)->load(std::memory_order_relaxed),
+                                           std::memory_order_relaxed);
     }
-    for (uint32_t level = 0; level < linked_levels; ++level) Link(before[level], level, node);
+    // Release: pairs with Next.
+    for (uint32_t level = 0; level < linked_levels; ++level) link_before(level)->store(node, std::memory_order_release);
     YieldPoint(YieldAt::k_version_linked);
-    // The first of equal ones is in front too. Release: pairs with Find.
-    if (before[0] == head + kHeadLinks) WordAt(head + kNewest).store(handle, std::memory_order_release);
-    CountOne(head);
+    // Release: pairs with Find.
+    if (is_first) head_words[kNewest].store(handle, std::memory_order_release);
+    head_words[kCount].store(head_words[kCount].load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return Outcome::kAdded;
-  }
-  // Writer only.
-  void CountOne(ListId head) {
-    std::atomic<uint32_t>& count = WordAt(head + kCount);
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   // Gives a long list a head with more levels. Nodes have had room for their upper links from the start; readers with
@@ -214,7 +201,7 @@ class VersionLists {
       }
     }
     WordAt(*high + kCount).store(Word(*head + kCount), std::memory_order_relaxed);
-    WordAt(*high + kNewest).store(Word(*head + kNewest), std::memory_order_relaxed);
+    WordAt(*high + kNewest).store(Newest(*head), std::memory_order_relaxed);
     *head = *high;
   }
 
